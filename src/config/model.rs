@@ -1,0 +1,410 @@
+//! The shapes of the configuration files, as written by an operator. JSON Schemas are generated from these types.
+
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
+use std::path::PathBuf;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::protocol::acr::{Level, Platform};
+use crate::protocol::alg::SigningAlg;
+
+/// `config/passerelle.toml`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Settings {
+    pub platform: Platform,
+    /// Public address, without a path: `https://login.example.org`. The issuer is this and `/api/v2`.
+    pub base_url: String,
+    pub public: Listener,
+    pub private: Listener,
+    /// Prefix of cookie names; cookies ignore ports, so two hubs on one host need two prefixes.
+    #[serde(default = "defaults::cookie_prefix")]
+    pub cookie_prefix: String,
+    /// The word that names this hub in `amr`; a registered RFC 8176 name is refused.
+    #[serde(default = "defaults::amr_marker")]
+    pub amr_marker: String,
+    /// Allows `persona` connectors. Never in production.
+    #[serde(default)]
+    pub sandbox: bool,
+    #[serde(default)]
+    pub identity_source: IdentitySource,
+    #[serde(default)]
+    pub subject: SubjectSource,
+    /// Five-digit code of the country whose births need a `birthplace`.
+    #[serde(default = "defaults::home_country")]
+    pub home_country: String,
+    /// Key of the pairwise subjects: at least 32 bytes. It must never change.
+    pub subject_key: SecretRef,
+    /// Folder of signing keys, written by `passerelle keys`.
+    #[serde(default = "defaults::keys")]
+    pub keys: PathBuf,
+    /// Folder of connector files.
+    #[serde(default = "defaults::connectors")]
+    pub connectors: PathBuf,
+    /// Theme file; the built-in theme when absent.
+    #[serde(default)]
+    pub theme: Option<PathBuf>,
+    /// Needed when `identity_source = "register"` on the standard platform.
+    #[serde(default)]
+    pub register: Option<RegisterConfig>,
+    #[serde(default)]
+    pub lifetimes: Lifetimes,
+    #[serde(default)]
+    pub limits: Limits,
+    #[serde(default)]
+    pub choice: Choice,
+    #[serde(default)]
+    pub log: Log,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Listener {
+    /// Address and port, `127.0.0.1:8080`; port 0 takes a free one.
+    pub listen: SocketAddr,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IdentitySource {
+    /// The national register (the specification's rule on the standard platform).
+    #[default]
+    Register,
+    /// The identity provider, unconfirmed: departs from the specification, and is logged at every start.
+    Provider,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum SubjectSource {
+    /// Derived from the pivot identity: two identity providers give one person one `sub`.
+    #[default]
+    Pivot,
+    /// Derived from the connector and the upstream `sub`: for identity providers without a pivot identity.
+    Provider,
+}
+
+/// A secret is never written in a configuration file: it is read from a file or an environment variable.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SecretRef {
+    /// Path, relative to the configuration folder; a trailing line end is cut.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// Name of an environment variable.
+    #[serde(default)]
+    pub env: Option<String>,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum RegisterConfig {
+    File(FileRegister),
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FileRegister {
+    /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status.
+    pub path: PathBuf,
+}
+
+/// Seconds.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Lifetimes {
+    pub code_seconds: u64,
+    pub access_token_seconds: u64,
+    pub id_token_seconds: u64,
+    /// Default: 1800 on standard, 600 on high.
+    pub login_seconds: Option<u64>,
+    /// Default: 1800 on standard, 600 on high.
+    pub session_idle_seconds: Option<u64>,
+    /// Default: 28800 on standard, 600 on high.
+    pub session_seconds: Option<u64>,
+}
+
+impl Default for Lifetimes {
+    fn default() -> Self {
+        Self {
+            code_seconds: 30,
+            access_token_seconds: 60,
+            id_token_seconds: 60,
+            login_seconds: None,
+            session_idle_seconds: None,
+            session_seconds: None,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Limits {
+    /// Logins waiting at once; beyond it new ones get 503 with `Retry-After`.
+    pub logins: usize,
+    pub sessions: usize,
+    /// Codes, tokens and their tombstones.
+    pub grants: usize,
+    /// Login steps worked on at once.
+    pub steps_in_flight: usize,
+    /// Calls to one identity provider at once.
+    pub calls_per_connector: usize,
+    /// Whole request, body included.
+    pub request_seconds: u64,
+    /// Time for requests in flight to finish when stopping.
+    pub shutdown_seconds: u64,
+    /// Web workers; 0 takes one for each processor.
+    pub workers: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        Self {
+            logins: 200_000,
+            sessions: 200_000,
+            grants: 400_000,
+            steps_in_flight: 1024,
+            calls_per_connector: 128,
+            request_seconds: 10,
+            shutdown_seconds: 20,
+            workers: 0,
+        }
+    }
+}
+
+#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Choice {
+    /// Order of connectors on the choice page; those not named follow by name.
+    pub order: Vec<ConnectorId>,
+    /// Hide what can't be chosen instead of greying it.
+    pub hide_unavailable: bool,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct Log {
+    pub format: LogFormat,
+    /// As `RUST_LOG`: `info`, `passerelle=debug`.
+    pub filter: String,
+}
+
+impl Default for Log {
+    fn default() -> Self {
+        Self { format: LogFormat::Human, filter: "info".into() }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LogFormat {
+    Human,
+    Json,
+}
+
+/// `config/service-providers/*.toml`.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ServiceProvider {
+    pub client_id: ClientId,
+    /// As the person reads it, by language (`fr`, `en`).
+    pub name: BTreeMap<String, String>,
+    /// Where "back to the service" leads when no redirect can be proven.
+    pub home_page: String,
+    #[serde(default = "defaults::yes")]
+    pub active: bool,
+    #[serde(default)]
+    pub rules: Rules,
+    pub redirect_uris: Vec<String>,
+    #[serde(default)]
+    pub post_logout_redirect_uris: Vec<String>,
+    /// Scopes that this service provider may ask for, `openid` included.
+    pub scopes: Vec<Scope>,
+    #[serde(default)]
+    pub consent: Consent,
+    /// One or two at once, so that rotation needs no appointment.
+    pub secrets: Vec<ClientSecret>,
+    #[serde(default)]
+    pub id_token_signed_response_alg: SigningAlg,
+    #[serde(default)]
+    pub userinfo_signed_response_alg: SigningAlg,
+    #[serde(default)]
+    pub require_pkce: bool,
+    /// Service providers with the same sector share one `sub`; every one of them must say so. Default: the client_id.
+    #[serde(default)]
+    pub sector: Option<String>,
+    /// Connectors that can't be used for this service provider.
+    #[serde(default)]
+    pub blocked_connectors: Vec<ConnectorId>,
+    /// Allows http redirect URIs beyond loopback.
+    #[serde(default)]
+    pub insecure_http: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rules {
+    /// The federation's specification, to the letter.
+    #[default]
+    Federation,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Consent {
+    /// A page that informs, when `prompt` has `consent`.
+    #[default]
+    Information,
+    /// An explicit yes, always.
+    Required,
+}
+
+/// A client secret of 32 characters or more: by reference, or as the hex SHA-256 of it.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClientSecret {
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    #[serde(default)]
+    pub env: Option<String>,
+    /// 64 hex digits.
+    #[serde(default)]
+    pub sha256: Option<String>,
+}
+
+/// `connectors/*.toml`; the file's stem is the connector's id.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ConnectorFile {
+    /// As the person reads it, by language (`fr`, `en`).
+    pub name: BTreeMap<String, String>,
+    #[serde(default = "defaults::yes")]
+    pub enabled: bool,
+    /// Lowest and highest level that this identity provider can prove.
+    pub levels: Levels,
+    /// Hub level → the value(s) that this identity provider uses; the first is sent, any is accepted.
+    #[serde(default)]
+    pub acr: BTreeMap<Level, Vec<String>>,
+    /// For an identity provider that returns no `acr`; may only be eidas1.
+    #[serde(default)]
+    pub assumed_level: Option<Level>,
+    /// Methods to count on when the identity provider sends none.
+    #[serde(default)]
+    pub amr: Vec<String>,
+    /// What this identity provider's `mfa` stands for, as `["pwd", "otp"]`.
+    #[serde(default)]
+    pub mfa: Vec<String>,
+    /// `[kind.oidc]` or `[kind.persona]`.
+    pub kind: ConnectorKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Levels {
+    pub lowest: Level,
+    pub highest: Level,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, rename_all = "lowercase")]
+pub enum ConnectorKind {
+    Oidc(Box<OidcKind>),
+    Persona(PersonaKind),
+}
+
+/// An OpenID Connect identity provider.
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct OidcKind {
+    /// Must equal the discovered one, character for character.
+    pub issuer: String,
+    pub client_id: String,
+    pub client_secret: SecretRef,
+    #[serde(default = "defaults::oidc_scopes")]
+    pub scopes: Vec<Scope>,
+    #[serde(default)]
+    pub id_token_signed_response_alg: SigningAlg,
+    /// Absent: userinfo is plain JSON over TLS. Present: it must be a JWS with exactly this algorithm.
+    #[serde(default)]
+    pub userinfo_signed_response_alg: Option<SigningAlg>,
+    #[serde(default)]
+    pub auth_time: AuthTimeSource,
+    /// The identity provider understands `max_age`.
+    #[serde(default)]
+    pub max_age: bool,
+    /// Pass the service provider's `login_hint` on.
+    #[serde(default)]
+    pub login_hint: bool,
+    /// More parameters for the authorization request, as `idp_hint = "persona"`; none that the protocol uses.
+    #[serde(default)]
+    pub authorize_params: BTreeMap<String, String>,
+    /// Allows http for this identity provider.
+    #[serde(default)]
+    pub insecure_http: bool,
+    /// Hosts that may resolve to loopback, link-local or private addresses.
+    #[serde(default)]
+    pub internal_hosts: Vec<String>,
+    /// Explicit endpoints instead of discovery.
+    #[serde(default)]
+    pub endpoints: Option<Endpoints>,
+}
+
+#[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Endpoints {
+    pub authorization: String,
+    pub token: String,
+    pub userinfo: String,
+    pub jwks: String,
+    /// The identity provider answers with `iss` (RFC 9207).
+    #[serde(default)]
+    pub iss_parameter: bool,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum AuthTimeSource {
+    /// The ID token's `auth_time`; its absence is an error.
+    #[default]
+    Claim,
+    /// The identity provider sends none: it is always asked to authenticate again, and the callback's time is used.
+    Callback,
+}
+
+/// The sandbox: pick a person, a level, methods, or a failure.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PersonaKind {
+    /// TOML file of `[[person]]` tables; the built-in persons when absent.
+    #[serde(default)]
+    pub persons: Option<PathBuf>,
+}
+
+pub(crate) mod defaults {
+    use super::{PathBuf, Scope};
+
+    pub const fn yes() -> bool {
+        true
+    }
+    pub fn cookie_prefix() -> String {
+        "passerelle".into()
+    }
+    pub fn amr_marker() -> String {
+        "hub".into()
+    }
+    pub fn home_country() -> String {
+        "99100".into()
+    }
+    pub fn keys() -> PathBuf {
+        "keys".into()
+    }
+    pub fn connectors() -> PathBuf {
+        "../connectors".into()
+    }
+    pub fn oidc_scopes() -> Vec<Scope> {
+        ["openid", "identite_pivot", "email", "preferred_username"].map(Scope::from).to_vec()
+    }
+}

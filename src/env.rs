@@ -1,0 +1,175 @@
+//! L0 · The world's two inputs that would make a run unrepeatable: time and randomness. Both are passed in.
+//!
+//! clippy bans the usual ways to read either; this file is the only exception.
+
+use std::fmt;
+use std::ops::{Add, Sub};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use crate::digest;
+
+/// A moment: milliseconds since the Unix epoch, UTC.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Timestamp(u64);
+
+impl Timestamp {
+    #[must_use]
+    pub const fn from_millis(millis: u64) -> Self {
+        Self(millis)
+    }
+
+    #[must_use]
+    pub const fn from_seconds(seconds: u64) -> Self {
+        Self(seconds.saturating_mul(1000))
+    }
+
+    #[must_use]
+    pub const fn millis(self) -> u64 {
+        self.0
+    }
+
+    /// Whole Unix seconds, rounded down: what a JWT carries.
+    #[must_use]
+    pub const fn seconds(self) -> u64 {
+        self.0 / 1000
+    }
+
+    /// The time from `earlier` to `self`; zero when `earlier` is later.
+    #[must_use]
+    pub const fn since(self, earlier: Self) -> Duration {
+        Duration::from_millis(self.0.saturating_sub(earlier.0))
+    }
+}
+
+impl Add<Duration> for Timestamp {
+    type Output = Self;
+    fn add(self, duration: Duration) -> Self {
+        Self(self.0.saturating_add(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
+
+impl Sub<Duration> for Timestamp {
+    type Output = Self;
+    fn sub(self, duration: Duration) -> Self {
+        Self(self.0.saturating_sub(u64::try_from(duration.as_millis()).unwrap_or(u64::MAX)))
+    }
+}
+
+pub trait Clock: Send + Sync {
+    fn now(&self) -> Timestamp;
+}
+
+pub trait Entropy: Send + Sync {
+    /// 256 unpredictable bits.
+    fn bits256(&self) -> [u8; 32];
+
+    /// 256 unpredictable bits as 43 base64url characters: states, nonces, verifiers, codes, tokens, cookies.
+    fn token(&self) -> String {
+        digest::base64url(&self.bits256())
+    }
+}
+
+/// A clock and a source of randomness, cheap to clone.
+#[derive(Clone)]
+pub struct Env {
+    clock: Arc<dyn Clock>,
+    entropy: Arc<dyn Entropy>,
+}
+
+impl Env {
+    pub fn new(clock: Arc<dyn Clock>, entropy: Arc<dyn Entropy>) -> Self {
+        Self { clock, entropy }
+    }
+
+    /// The machine's clock and OpenSSL's generator.
+    #[must_use]
+    pub fn system() -> Self {
+        Self::new(Arc::new(SystemClock), Arc::new(OpensslEntropy))
+    }
+
+    #[must_use]
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    #[must_use]
+    pub fn entropy(&self) -> &dyn Entropy {
+        self.entropy.as_ref()
+    }
+}
+
+impl fmt::Debug for Env {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Env")
+    }
+}
+
+struct SystemClock;
+
+impl Clock for SystemClock {
+    #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
+    fn now(&self) -> Timestamp {
+        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        Timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
+    }
+}
+
+struct OpensslEntropy;
+
+impl Entropy for OpensslEntropy {
+    fn bits256(&self) -> [u8; 32] {
+        let mut bits = [0; 32];
+        // OpenSSL reports failure only when the operating system has no randomness to give. Going on with
+        // predictable values would be worse than stopping, so the process ends here.
+        if openssl::rand::rand_bytes(&mut bits).is_err() {
+            eprintln!("passerelle: the operating system gives no randomness; stopping");
+            std::process::abort();
+        }
+        bits
+    }
+}
+
+/// A clock that stands still until it is moved by hand. For tests.
+#[derive(Debug, Default)]
+pub struct HandClock(AtomicU64);
+
+impl HandClock {
+    #[must_use]
+    pub fn at(now: Timestamp) -> Self {
+        Self(AtomicU64::new(now.millis()))
+    }
+
+    pub fn advance(&self, by: Duration) {
+        self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
+}
+
+impl Clock for HandClock {
+    fn now(&self) -> Timestamp {
+        Timestamp(self.0.load(Ordering::SeqCst))
+    }
+}
+
+/// A repeatable sequence that looks random and is not. For tests.
+#[derive(Debug)]
+pub struct SeededEntropy(Mutex<[u8; 32]>);
+
+impl SeededEntropy {
+    #[must_use]
+    pub fn new(seed: u64) -> Self {
+        Self(Mutex::new(digest::sha256(&seed.to_be_bytes())))
+    }
+}
+
+impl Entropy for SeededEntropy {
+    fn bits256(&self) -> [u8; 32] {
+        let mut state = self.0.lock().unwrap_or_else(std::sync::PoisonError::into_inner);
+        *state = digest::sha256(state.as_slice());
+        digest::sha256(state.as_slice())
+    }
+}

@@ -1,0 +1,146 @@
+//! L0 · Newtypes for the names that travel through the hub, and a [`Secret`] that never prints itself.
+//!
+//! Owns: what an id may look like. Must not know: where ids are stored or what they point to.
+
+use std::fmt;
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use crate::digest;
+
+macro_rules! string_id {
+    ($(#[$doc:meta])* $name:ident) => {
+        $(#[$doc])*
+        #[derive(Clone, PartialEq, Eq, Hash, PartialOrd, Ord, Debug, Serialize, Deserialize, JsonSchema)]
+        #[serde(transparent)]
+        #[schemars(transparent)]
+        pub struct $name(#[schemars(with = "String")] Arc<str>);
+
+        impl $name {
+            /// Wraps a value that is already known to be well formed; nothing is checked here.
+            #[must_use]
+            pub fn new(value: impl Into<Arc<str>>) -> Self {
+                Self(value.into())
+            }
+
+            #[must_use]
+            pub fn as_str(&self) -> &str {
+                &self.0
+            }
+        }
+
+        impl fmt::Display for $name {
+            fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+                f.write_str(&self.0)
+            }
+        }
+
+        impl From<&str> for $name {
+            fn from(value: &str) -> Self {
+                Self::new(value)
+            }
+        }
+
+        impl std::borrow::Borrow<str> for $name {
+            fn borrow(&self) -> &str {
+                &self.0
+            }
+        }
+    };
+}
+
+string_id! {
+    /// The `client_id` of a service provider or data provider, as registered.
+    ClientId
+}
+string_id! {
+    /// The name of a connector: its file's stem, `[a-z0-9-]{1,64}`, never `confirm` (decisions 2).
+    ConnectorId
+}
+string_id! {
+    /// A scope value (RFC 6749, 3.3).
+    Scope
+}
+string_id! {
+    /// The pairwise subject identifier that a service provider sees (`sub`).
+    Subject
+}
+string_id! {
+    /// What a person reads to the help desk and an operator finds in the log: 12 characters of Crockford's base 32.
+    SupportId
+}
+string_id! {
+    /// base64url(SHA-256(login cookie's value)): the public name of a login, safe in a URL (decisions 4).
+    InteractionHash
+}
+
+impl ConnectorId {
+    /// True for `[a-z0-9-]{1,64}` except `confirm`, which is a path of its own.
+    #[must_use]
+    pub fn is_well_formed(value: &str) -> bool {
+        let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+        (1..=64).contains(&value.len()) && value.bytes().all(charset) && value != "confirm"
+    }
+}
+
+impl InteractionHash {
+    /// The hash that belongs to a login cookie's value.
+    #[must_use]
+    pub fn of_cookie(value: &str) -> Self {
+        Self::new(digest::base64url(&digest::sha256(value.as_bytes())))
+    }
+
+    /// True for 43 base64url characters: anything else can't name a login.
+    #[must_use]
+    pub fn is_well_formed(value: &str) -> bool {
+        value.len() == 43 && value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_')
+    }
+}
+
+/// A value that must not reach a log, a page or an error. `Debug` prints `***`; there is no `Display`.
+#[derive(Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(transparent)]
+pub struct Secret<T>(T);
+
+impl<T> Secret<T> {
+    pub const fn new(value: T) -> Self {
+        Self(value)
+    }
+
+    /// The value, for the one place that needs it.
+    pub const fn reveal(&self) -> &T {
+        &self.0
+    }
+
+    pub fn into_inner(self) -> T {
+        self.0
+    }
+}
+
+impl<T> fmt::Debug for Secret<T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("***")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_secret_never_prints_itself() {
+        assert_eq!(format!("{:?}", Secret::new("hunter2")), "***");
+    }
+
+    #[test]
+    fn connector_ids_are_short_lower_case_words() {
+        for good in ["impots", "la-poste", "a", "0"] {
+            assert!(ConnectorId::is_well_formed(good), "{good}");
+        }
+        for bad in ["", "confirm", "Impots", "a_b", "a/b", "é", &"a".repeat(65)] {
+            assert!(!ConnectorId::is_well_formed(bad), "{bad}");
+        }
+    }
+}

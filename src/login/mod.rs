@@ -1,0 +1,2 @@
+//! L1 · The login machine.
+pub mod upstream;

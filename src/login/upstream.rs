@@ -1,0 +1,83 @@
+//! What passes between a login and an identity provider: plain data, so that the machine can decide on it and a
+//! connector can act on it without either knowing the other.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::assurance::Level;
+use crate::env::Timestamp;
+use crate::ids::{ConnectorId, Secret};
+
+/// What a connector needs to send the browser to its identity provider.
+#[derive(Clone, Debug)]
+pub struct Departure {
+    /// Our `state`: the interactionHash, then 256 random bits.
+    pub state: String,
+    pub nonce: String,
+    /// RFC 7636 verifier, 43 characters; the challenge is always S256.
+    pub verifier: Secret<String>,
+    /// `{base_url}/api/v2/callback/{connector}`.
+    pub redirect_uri: String,
+    /// The lowest level the answer must reach: what was asked, or the connector's lowest if that is higher.
+    pub level: Level,
+    /// The identity provider must authenticate the user again (`prompt=login`).
+    pub reauthenticate: bool,
+    pub max_age: Option<u64>,
+    pub login_hint: Option<String>,
+    pub ui_locales: Option<String>,
+}
+
+/// Where to send the browser, and what the connector must find again at the callback.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Left {
+    /// Absolute URL of the identity provider's authorization endpoint, query included.
+    pub url: String,
+    pub issuer: String,
+    pub client_id: String,
+    pub token_endpoint: String,
+    /// The identity provider announced RFC 9207, so the callback must carry `iss`.
+    pub iss_expected: bool,
+}
+
+/// An open attempt at an identity provider: at most one in a login (decisions 5).
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Attempt {
+    pub connector: ConnectorId,
+    pub state: String,
+    pub nonce: String,
+    pub verifier: Secret<String>,
+    pub redirect_uri: String,
+    pub level: Level,
+    pub reauthenticate: bool,
+    pub max_age: Option<u64>,
+    /// When the browser left.
+    pub left_at: Timestamp,
+    pub left: Left,
+}
+
+/// The query of a callback, as received. Nothing in it is trusted yet.
+#[derive(Clone, Debug, Default)]
+pub struct Arrival {
+    pub code: Option<Secret<String>>,
+    pub iss: Option<String>,
+    pub error: Option<String>,
+    /// Logged, never shown.
+    pub error_description: Option<String>,
+}
+
+/// A proven authentication: every check of decisions 10 has passed.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Authentication {
+    pub connector: ConnectorId,
+    /// The identity provider's own `sub`. Never leaves the hub.
+    pub upstream_subject: Secret<String>,
+    /// The level obtained, already translated to the hub's scale.
+    pub level: Level,
+    /// Methods as evidence: the IdP's `amr` or the connector's static list, unfiltered.
+    pub amr: Vec<String>,
+    pub auth_time: Timestamp,
+    /// Identity claims: userinfo's, over those of the ID token.
+    pub claims: Map<String, Value>,
+    /// For the logout that may follow (`id_token_hint`).
+    pub id_token: Option<Secret<String>>,
+}

@@ -1,0 +1,134 @@
+//! L2 · Where records live: a port with atomic verbs, adapters behind it, one conformance suite for all of them.
+//!
+//! Owns: atomicity, expiry, capacity, families. Must not know: what a record means; values are bytes.
+//! Every verb gets `now`: a record is gone at `expires_at <= now`, whatever the adapter's own clock thinks.
+
+use std::fmt;
+use std::sync::Arc;
+
+use async_trait::async_trait;
+
+use crate::env::Timestamp;
+
+/// What a record is; each kind has a capacity of its own.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    Login,
+    Session,
+    Code,
+    Token,
+    Logout,
+}
+
+/// A record's key: its kind, and a name that is already a hash wherever the plain value is a secret.
+#[derive(Clone, PartialEq, Eq, Hash)]
+pub struct Key {
+    pub kind: Kind,
+    pub name: Arc<str>,
+}
+
+impl fmt::Debug for Key {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{:?}/…", self.kind)
+    }
+}
+
+/// Records that are revoked together: all codes and tokens of one session or one grant.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Family(pub Arc<str>);
+
+/// Grows by one with each `replace`; the first is 1.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Version(pub u64);
+
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub value: Vec<u8>,
+    pub expires_at: Timestamp,
+    pub family: Option<Family>,
+}
+
+#[derive(Clone, Debug)]
+pub struct Record {
+    pub version: Version,
+    pub value: Arc<[u8]>,
+    pub expires_at: Timestamp,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Replaced {
+    Done(Version),
+    /// Somebody was faster: load and step again.
+    Stale,
+    /// Expired, revoked, or never there.
+    Gone,
+}
+
+#[derive(Clone, Debug)]
+pub enum Taken {
+    /// This caller, and no other, has the record. The tombstone stands in its place.
+    Won(Record),
+    /// Somebody took it before; this is the tombstone they left.
+    Spent(Arc<[u8]>),
+    /// Expired, revoked, or never there.
+    Gone,
+}
+
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum StoreFault {
+    /// The kind's capacity is reached; nothing live was evicted.
+    #[error("the store is full")]
+    Full,
+    /// `insert` found a live record under this key.
+    #[error("the key is taken")]
+    Exists,
+    /// `insert` into a family that has been revoked.
+    #[error("the family is revoked")]
+    Revoked,
+    #[error("the store does not answer: {0}")]
+    Unavailable(String),
+}
+
+/// The port. Every verb is atomic, alone and against every other.
+#[async_trait]
+pub trait Store: Send + Sync {
+    /// # Errors
+    /// `Exists`, `Full`, `Revoked`, `Unavailable`.
+    async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault>;
+
+    /// Live records only: neither tombstones, nor expired, nor revoked ones.
+    /// # Errors
+    /// `Unavailable`.
+    async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault>;
+
+    /// Replaces value and expiry (the family stays) if the record still has the expected version.
+    /// # Errors
+    /// `Unavailable`.
+    async fn replace(
+        &self,
+        key: &Key,
+        expected: Version,
+        value: Vec<u8>,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Replaced, StoreFault>;
+
+    /// Takes the record, leaving `tombstone` until `tombstone_until`. Exactly one of any number of callers wins.
+    /// A tombstone survives the revocation of its family: it must be able to tell what it issued.
+    /// # Errors
+    /// `Unavailable`.
+    async fn take(&self, key: &Key, tombstone: Vec<u8>, tombstone_until: Timestamp, now: Timestamp) -> Result<Taken, StoreFault>;
+
+    /// Removes the record, or the tombstone; absent is fine.
+    /// # Errors
+    /// `Unavailable`.
+    async fn remove(&self, key: &Key) -> Result<(), StoreFault>;
+
+    /// From now on every record of the family is gone, and until `until` none can be inserted into it.
+    /// # Errors
+    /// `Unavailable`.
+    async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault>;
+
+    /// Live records of a kind, tombstones included: for admission and metrics.
+    fn count(&self, kind: Kind) -> usize;
+}
