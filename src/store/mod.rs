@@ -10,6 +10,11 @@ use async_trait::async_trait;
 
 use crate::env::Timestamp;
 
+#[cfg(test)]
+pub mod conformance;
+pub mod memory;
+mod revocations;
+
 /// What a record is; each kind has a capacity of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Kind {
@@ -18,6 +23,16 @@ pub enum Kind {
     Code,
     Token,
     Logout,
+}
+
+/// How many records of each kind are admitted, tombstones included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Capacities {
+    pub logins: usize,
+    pub sessions: usize,
+    /// Codes and tokens together.
+    pub grants: usize,
+    pub logouts: usize,
 }
 
 /// A record's key: its kind, and a name that is already a hash wherever the plain value is a secret.
@@ -79,7 +94,7 @@ pub enum StoreFault {
     /// The kind's capacity is reached; nothing live was evicted.
     #[error("the store is full")]
     Full,
-    /// `insert` found a live record under this key.
+    /// `insert` found a live record under this key, or a tombstone: what was spent does not come back.
     #[error("the key is taken")]
     Exists,
     /// `insert` into a family that has been revoked.
@@ -129,6 +144,7 @@ pub trait Store: Send + Sync {
     /// `Unavailable`.
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault>;
 
-    /// Live records of a kind, tombstones included: for admission and metrics.
+    /// Records of a kind that take a place, tombstones included: for admission and metrics. What has expired counts
+    /// until its memory is freed.
     fn count(&self, kind: Kind) -> usize;
 }

@@ -1,0 +1,124 @@
+//! The rules that only callers on several threads can break.
+
+use std::future::Future;
+use std::sync::{Arc, Barrier};
+
+use super::{ROOMY, at, code, draft, key, kin, take, value};
+use crate::store::{Capacities, Family, Key, Kind, Replaced, Store, StoreFault, Version};
+
+const THREADS: usize = 8;
+
+/// Runs the same work on several threads, let loose at the same moment; answers what each brought back.
+async fn race<T, F>(work: impl Fn(usize) -> F + Clone + Send + 'static) -> Vec<T>
+where
+    T: Send + 'static,
+    F: Future<Output = T>,
+{
+    let start = Arc::new(Barrier::new(THREADS));
+    let runner = |n: usize| {
+        let (work, start, runtime) = (work.clone(), Arc::clone(&start), tokio::runtime::Handle::current());
+        tokio::task::spawn_blocking(move || {
+            start.wait();
+            runtime.block_on(work(n))
+        })
+    };
+    let running: Vec<_> = (0..THREADS).map(runner).collect();
+    let mut brought = Vec::new();
+    for thread in running {
+        brought.push(thread.await.unwrap());
+    }
+    brought
+}
+
+pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    for round in 0..300 {
+        let name = code(&round.to_string());
+        store.insert(name.clone(), draft("claims", at(30)), at(0)).await.unwrap();
+        let redeeming = Arc::clone(&store);
+        let answers = race(move |n| {
+            let (store, name) = (Arc::clone(&redeeming), name.clone());
+            async move { (n, take(&store, &name, &format!("by {n}"), at(90), at(1)).await) }
+        })
+        .await;
+        let winners: Vec<_> = answers.iter().filter(|(_, answer)| answer == "won claims").collect();
+        let [(winner, _)] = winners[..] else { panic!("round {round}: {answers:?}") };
+        let losers = answers.iter().filter(|(_, answer)| *answer == format!("spent by {winner}")).count();
+        assert_eq!(losers, THREADS - 1, "round {round}: {answers:?}");
+    }
+}
+
+pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    const EACH: u64 = 300;
+    let store = make(ROOMY).await;
+    let name = key(Kind::Login, "counter");
+    store.insert(name.clone(), draft("0", at(30)), at(0)).await.unwrap();
+    let counting = (Arc::clone(&store), name.clone());
+    race(move |_| {
+        let (store, name) = counting.clone();
+        async move {
+            for _ in 0..EACH {
+                while !count_one_up(&store, &name).await {}
+            }
+        }
+    })
+    .await;
+    let record = store.load(&name, at(1)).await.unwrap().unwrap();
+    let total = THREADS as u64 * EACH;
+    assert_eq!((&*record.value, record.version), (total.to_string().as_bytes(), Version(total + 1)));
+    assert_eq!(store.count(Kind::Login), 1);
+}
+
+async fn count_one_up(store: &Arc<dyn Store>, name: &Key) -> bool {
+    let seen = store.load(name, at(1)).await.unwrap().unwrap();
+    let number: u64 = std::str::from_utf8(&seen.value).unwrap().parse().unwrap();
+    let next = (number + 1).to_string().into_bytes();
+    matches!(store.replace(name, seen.version, next, at(30), at(1)).await.unwrap(), Replaced::Done(_))
+}
+
+pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(Capacities { sessions: 50, ..ROOMY }).await;
+    let inserting = Arc::clone(&store);
+    let answers = race(move |n| {
+        let store = Arc::clone(&inserting);
+        async move {
+            let mut admitted = Vec::new();
+            for i in 0..40 {
+                let name = key(Kind::Session, &format!("{n}/{i}"));
+                match store.insert(name.clone(), draft("1", at(30)), at(0)).await {
+                    Ok(_) => admitted.push(name),
+                    Err(fault) => assert_eq!(fault, StoreFault::Full),
+                }
+            }
+            admitted
+        }
+    })
+    .await;
+    let admitted: Vec<_> = answers.into_iter().flatten().collect();
+    assert_eq!((admitted.len(), store.count(Kind::Session)), (50, 50));
+    for name in admitted {
+        assert!(value(&store, &name, at(1)).await.is_some());
+    }
+}
+
+pub async fn revocation_reaches_what_is_inserted_meanwhile<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    for round in 0..100 {
+        let family = Family(round.to_string().into());
+        let (racing, revoked) = (Arc::clone(&store), family.clone());
+        race(move |n| {
+            let (store, family) = (Arc::clone(&racing), revoked.clone());
+            async move {
+                if n == 0 {
+                    return store.revoke(&family, at(90), at(1)).await.unwrap();
+                }
+                let inserted = store.insert(code(&format!("{round}/{n}")), kin("1", at(30), &family.0), at(1)).await;
+                assert!(matches!(inserted, Ok(_) | Err(StoreFault::Revoked)), "{inserted:?}");
+            }
+        })
+        .await;
+        for n in 1..THREADS {
+            assert_eq!(value(&store, &code(&format!("{round}/{n}")), at(2)).await, None, "round {round}");
+        }
+    }
+}

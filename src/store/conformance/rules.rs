@@ -1,0 +1,185 @@
+//! The rules that one caller alone can see.
+
+use std::future::Future;
+use std::sync::Arc;
+
+use super::{ROOMY, at, code, draft, key, kin, take, value};
+use crate::store::{Capacities, Family, Kind, Replaced, Store, StoreFault, Version};
+
+pub async fn versions_count_from_one<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    assert_eq!(store.insert(code("a"), draft("1", at(10)), at(0)).await, Ok(Version(1)));
+    assert_eq!(store.replace(&code("a"), Version(1), "2".into(), at(20), at(1)).await, Ok(Replaced::Done(Version(2))));
+    let record = store.load(&code("a"), at(15)).await.unwrap().unwrap();
+    assert_eq!((record.version, &*record.value, record.expires_at), (Version(2), &b"2"[..], at(20)));
+}
+
+pub async fn a_lost_replace_changes_nothing<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    for wrong in [0, 2, u64::MAX] {
+        assert_eq!(store.replace(&code("a"), Version(wrong), "x".into(), at(99), at(1)).await, Ok(Replaced::Stale));
+    }
+    assert_eq!(value(&store, &code("a"), at(9)).await.unwrap(), "1");
+    assert_eq!(value(&store, &code("a"), at(10)).await, None);
+    assert_eq!(store.replace(&code("b"), Version(1), "x".into(), at(99), at(1)).await, Ok(Replaced::Gone));
+}
+
+pub async fn insert_refuses_a_live_key<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    assert_eq!(store.insert(code("a"), draft("2", at(10)), at(9)).await, Err(StoreFault::Exists));
+    assert_eq!(value(&store, &code("a"), at(9)).await.unwrap(), "1");
+    assert_eq!(store.count(Kind::Code), 1);
+}
+
+pub async fn a_record_is_gone_at_its_expiry_and_not_before<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    let just_before = crate::env::Timestamp::from_millis(at(10).millis() - 1);
+    assert_eq!(value(&store, &code("a"), just_before).await.unwrap(), "1");
+    assert_eq!(value(&store, &code("a"), at(10)).await, None);
+    assert_eq!(store.replace(&code("a"), Version(1), "2".into(), at(99), at(10)).await, Ok(Replaced::Gone));
+    assert_eq!(store.replace(&code("a"), Version(1), "2".into(), at(99), just_before).await, Ok(Replaced::Done(Version(2))));
+}
+
+pub async fn expired_code_can_not_be_taken<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    assert_eq!(take(&store, &code("a"), "t", at(99), at(10)).await, "gone");
+    assert_eq!(take(&store, &code("never"), "t", at(99), at(10)).await, "gone");
+    assert_eq!(take(&store, &code("never"), "t", at(99), at(10)).await, "gone", "an absent record leaves no tombstone");
+}
+
+pub async fn a_spent_code_tells_what_it_issued<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    assert_eq!(take(&store, &code("a"), "first", at(70), at(1)).await, "won 1");
+    assert_eq!(take(&store, &code("a"), "second", at(99), at(2)).await, "spent first");
+    assert_eq!(take(&store, &code("a"), "third", at(99), at(69)).await, "spent first", "beyond the code's own life");
+    assert_eq!(value(&store, &code("a"), at(2)).await, None);
+    assert_eq!(store.replace(&code("a"), Version(1), "x".into(), at(99), at(2)).await, Ok(Replaced::Gone));
+    assert_eq!(store.count(Kind::Code), 1);
+}
+
+pub async fn a_tombstone_ends_too<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    take(&store, &code("a"), "t", at(70), at(1)).await;
+    assert_eq!(take(&store, &code("a"), "t", at(99), at(70)).await, "gone");
+}
+
+pub async fn insert_goes_over_what_expired_but_not_over_a_tombstone<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    assert_eq!(store.insert(code("a"), draft("2", at(20)), at(10)).await, Ok(Version(1)));
+    take(&store, &code("a"), "t", at(70), at(11)).await;
+    assert_eq!(store.insert(code("a"), draft("3", at(99)), at(69)).await, Err(StoreFault::Exists));
+    assert_eq!(store.insert(code("a"), draft("4", at(99)), at(70)).await, Ok(Version(1)));
+    assert_eq!(value(&store, &code("a"), at(71)).await.unwrap(), "4");
+    assert_eq!(store.count(Kind::Code), 1);
+}
+
+pub async fn a_full_store_refuses_newcomers_and_keeps_the_others<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(Capacities { logins: 3, ..ROOMY }).await;
+    let login = |n: u64| key(Kind::Login, &n.to_string());
+    for n in 0..3 {
+        store.insert(login(n), draft("1", at(10)), at(0)).await.unwrap();
+    }
+    for n in 3..50 {
+        assert_eq!(store.insert(login(n), draft("1", at(10)), at(n / 10)).await, Err(StoreFault::Full));
+    }
+    for n in 0..3 {
+        assert_eq!(value(&store, &login(n), at(9)).await.unwrap(), "1");
+        let replaced = store.replace(&login(n), Version(1), "2".into(), at(10), at(9)).await;
+        assert_eq!(replaced, Ok(Replaced::Done(Version(2))), "a full store still serves those that it holds");
+    }
+    assert_eq!(store.insert(key(Kind::Session, "s"), draft("1", at(10)), at(9)).await, Ok(Version(1)));
+}
+
+pub async fn room_comes_back<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(Capacities { logins: 2, ..ROOMY }).await;
+    let login = |name: &str| key(Kind::Login, name);
+    store.insert(login("a"), draft("1", at(10)), at(0)).await.unwrap();
+    store.insert(login("b"), kin("1", at(100), "family"), at(0)).await.unwrap();
+    store.remove(&login("a")).await.unwrap();
+    assert_eq!(store.insert(login("c"), draft("1", at(20)), at(1)).await, Ok(Version(1)), "after a removal");
+    assert_eq!(store.insert(login("d"), draft("1", at(40)), at(2)).await, Err(StoreFault::Full));
+    assert_eq!(store.insert(login("d"), draft("1", at(40)), at(20)).await, Ok(Version(1)), "after an expiry");
+    store.revoke(&Family("family".into()), at(100), at(21)).await.unwrap();
+    assert_eq!(store.insert(login("e"), draft("1", at(40)), at(25)).await, Ok(Version(1)), "after a revocation");
+    assert_eq!(store.count(Kind::Login), 2);
+}
+
+pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(Capacities { grants: 2, ..ROOMY }).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    store.insert(key(Kind::Token, "a"), draft("1", at(20)), at(0)).await.unwrap();
+    for kind in [Kind::Code, Kind::Token] {
+        assert_eq!(store.insert(key(kind, "b"), draft("1", at(20)), at(1)).await, Err(StoreFault::Full));
+    }
+    assert_eq!((store.count(Kind::Code), store.count(Kind::Token)), (1, 1));
+    assert_eq!(store.insert(key(Kind::Token, "b"), draft("1", at(20)), at(10)).await, Ok(Version(1)), "the code's place");
+}
+
+pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    let kinds = [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout];
+    for kind in kinds {
+        store.insert(key(kind, "same"), draft(&format!("{kind:?}"), at(10)), at(0)).await.unwrap();
+    }
+    store.remove(&key(Kind::Login, "same")).await.unwrap();
+    for kind in kinds.into_iter().skip(1) {
+        assert_eq!(value(&store, &key(kind, "same"), at(1)).await.unwrap(), format!("{kind:?}"));
+    }
+    assert_eq!(value(&store, &key(Kind::Login, "same"), at(1)).await, None);
+}
+
+pub async fn remove_takes_tombstones_too<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
+    take(&store, &code("a"), "t", at(70), at(1)).await;
+    store.remove(&code("a")).await.unwrap();
+    store.remove(&code("a")).await.unwrap();
+    assert_eq!(take(&store, &code("a"), "t", at(70), at(2)).await, "gone");
+    assert_eq!(store.count(Kind::Code), 0);
+}
+
+pub async fn revocation_is_effective_at_once<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    let token = |name: &str| key(Kind::Token, name);
+    store.insert(token("a"), kin("1", at(60), "mine"), at(0)).await.unwrap();
+    store.insert(code("a"), kin("1", at(60), "mine"), at(0)).await.unwrap();
+    store.insert(token("b"), kin("other", at(60), "other"), at(0)).await.unwrap();
+    store.revoke(&Family("mine".into()), at(50), at(1)).await.unwrap();
+    assert_eq!(value(&store, &token("a"), at(1)).await, None);
+    assert_eq!(take(&store, &code("a"), "t", at(99), at(1)).await, "gone");
+    assert_eq!(store.replace(&token("a"), Version(1), "2".into(), at(99), at(1)).await, Ok(Replaced::Gone));
+    assert_eq!(store.insert(token("c"), kin("1", at(60), "mine"), at(49)).await, Err(StoreFault::Revoked));
+    assert_eq!(value(&store, &token("b"), at(1)).await.unwrap(), "other");
+}
+
+pub async fn a_revoked_family_opens_again_without_its_old_records<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(ROOMY).await;
+    store.insert(code("old"), kin("1", at(60), "mine"), at(0)).await.unwrap();
+    store.revoke(&Family("mine".into()), at(20), at(10)).await.unwrap();
+    store.revoke(&Family("mine".into()), at(15), at(11)).await.unwrap();
+    assert_eq!(store.insert(code("new"), kin("1", at(60), "mine"), at(19)).await, Err(StoreFault::Revoked));
+    assert_eq!(store.insert(code("new"), kin("1", at(60), "mine"), at(20)).await, Ok(Version(1)));
+    assert_eq!(value(&store, &code("new"), at(21)).await.unwrap(), "1");
+    assert_eq!(value(&store, &code("old"), at(21)).await, None, "revoked records never come back");
+}
+
+pub async fn a_tombstone_survives_revocation<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    store.insert(code("a"), kin("1", at(10), "mine"), at(0)).await.unwrap();
+    take(&store, &code("a"), "issued", at(70), at(1)).await;
+    store.revoke(&Family("mine".into()), at(70), at(2)).await.unwrap();
+    assert_eq!(take(&store, &code("a"), "t", at(99), at(3)).await, "spent issued");
+}

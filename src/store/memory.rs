@@ -1,0 +1,408 @@
+//! L2 · The store of a single process, over moka (architecture 5).
+//!
+//! Owns: atomic verbs in memory, admission, the freeing of memory. Must not know: what a record means.
+//! Nothing here is decided by moka's clock: a record is gone by its own `expires_at` and the `now` of the verb. moka's
+//! time to live only frees memory, a minute later.
+
+use std::fmt;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::thread::JoinHandle;
+use std::time::{Duration, Instant};
+
+use async_trait::async_trait;
+use moka::Expiry;
+use moka::ops::compute::Op;
+use moka::sync::Cache;
+
+use crate::env::Timestamp;
+use crate::store::revocations::{Born, Revocations};
+use crate::store::{Capacities, Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
+
+/// Memory outlives a record by this much, so that clocks which differ a little never free a live one.
+const GRACE: Duration = Duration::from_secs(60);
+/// moka's timers are not asked to count further than this.
+const LONGEST_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+const JANITOR_PERIOD: Duration = Duration::from_secs(1);
+/// A full store that found too few dead records looks again only after this, so that refusing stays cheap in a flood.
+const SWEEP_PERIOD: Duration = Duration::from_secs(1);
+/// One sweep frees no more than this: somebody waits for it.
+const SWEEP_BATCH: usize = 256;
+
+/// Records in this process's memory: fast, and gone with the process.
+pub struct MemoryStore {
+    shelves: Arc<Shelves>,
+    revocations: Revocations,
+    janitor: Janitor,
+}
+
+impl MemoryStore {
+    /// An empty store, and the thread that frees its memory until the store is dropped.
+    #[must_use]
+    pub fn new(capacities: Capacities) -> Self {
+        let shelves = Arc::new(Shelves::new(capacities));
+        let janitor = Janitor::start(Arc::clone(&shelves));
+        Self { shelves, revocations: Revocations::default(), janitor }
+    }
+
+    /// Makes room in a full pool by dropping some of what is dead at `now`; true if there may be room afterwards.
+    fn sweep(&self, pool: &Pool, now: Timestamp) -> bool {
+        // Whoever comes while another sweeps is refused: waiting here would block a web worker.
+        let Ok(mut last_exhausted) = pool.last_exhausted.try_lock() else { return false };
+        if now.since(*last_exhausted) < SWEEP_PERIOD {
+            return false;
+        }
+        let mut freed = 0;
+        for shelf in self.shelves.iter().filter(|shelf| std::ptr::eq(&raw const *shelf.pool, pool)) {
+            let dead = shelf.records.iter().filter(|(_, slot)| self.is_dead(slot, now));
+            for (name, _) in dead.take(SWEEP_BATCH - freed) {
+                shelf.compute(&name, |found| match found {
+                    Some(slot) if self.is_dead(&slot, now) => Op::Remove,
+                    _ => Op::Nop,
+                });
+                freed += 1;
+            }
+        }
+        if freed < SWEEP_BATCH {
+            *last_exhausted = now;
+        }
+        pool.has_room()
+    }
+
+    fn is_dead(&self, slot: &Slot, now: Timestamp) -> bool {
+        slot.expires_at <= now || (slot.state == State::Live && self.is_revoked(slot))
+    }
+
+    fn is_revoked(&self, slot: &Slot) -> bool {
+        slot.family.as_ref().is_some_and(|family| self.revocations.reach(family, slot.born))
+    }
+}
+
+impl fmt::Debug for MemoryStore {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("MemoryStore").field("janitor", &self.janitor.thread.is_some()).finish_non_exhaustive()
+    }
+}
+
+#[async_trait]
+impl Store for MemoryStore {
+    async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
+        let shelf = self.shelves.of(key.kind);
+        let born = match &draft.family {
+            Some(family) => self.revocations.admit(family, draft.expires_at, now).ok_or(StoreFault::Revoked)?,
+            None => Born::default(),
+        };
+        let slot = Slot {
+            version: Version(1),
+            state: State::Live,
+            value: draft.value.into(),
+            expires_at: draft.expires_at,
+            kept_for: kept_for(draft.expires_at, now),
+            family: draft.family,
+            born,
+        };
+        let attempt = || {
+            let mut answer = Err(StoreFault::Full);
+            shelf.compute(&key.name, |found| {
+                match found {
+                    Some(there) if !self.is_dead(&there, now) => answer = Err(StoreFault::Exists),
+                    Some(_) => answer = Ok(shelf.occupy()),
+                    None if shelf.admit() => answer = Ok(()),
+                    None => {}
+                }
+                if answer.is_ok() { Op::Put(slot.clone()) } else { Op::Nop }
+            });
+            answer.map(|()| Version(1))
+        };
+        match attempt() {
+            Err(StoreFault::Full) if self.sweep(&shelf.pool, now) => attempt(),
+            answer => answer,
+        }
+    }
+
+    async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
+        let slot = self.shelves.of(key.kind).records.get(&key.name);
+        let live = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now));
+        Ok(live.map(Slot::into_record))
+    }
+
+    async fn replace(
+        &self,
+        key: &Key,
+        expected: Version,
+        value: Vec<u8>,
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Result<Replaced, StoreFault> {
+        let shelf = self.shelves.of(key.kind);
+        self.revocations.outlive(expires_at);
+        let mut answer = Replaced::Gone;
+        shelf.compute(&key.name, |found| match found {
+            Some(old) if old.state == State::Live && !self.is_dead(&old, now) => {
+                if old.version != expected {
+                    answer = Replaced::Stale;
+                    return Op::Nop;
+                }
+                let version = Version(old.version.0.saturating_add(1));
+                answer = Replaced::Done(version);
+                shelf.occupy();
+                Op::Put(Slot { version, value: value.into(), expires_at, kept_for: kept_for(expires_at, now), ..old })
+            }
+            _ => Op::Nop,
+        });
+        Ok(answer)
+    }
+
+    async fn take(&self, key: &Key, tombstone: Vec<u8>, tombstone_until: Timestamp, now: Timestamp) -> Result<Taken, StoreFault> {
+        let shelf = self.shelves.of(key.kind);
+        let mut answer = Taken::Gone;
+        // One computation, not a load and a removal: two redeemers of one code must not both win (RFC 6749, 4.1.2).
+        // And not moka's `remove`, which also hands out what has expired.
+        shelf.compute(&key.name, |found| match found {
+            Some(old) if !self.is_dead(&old, now) => match old.state {
+                State::Tombstone => {
+                    answer = Taken::Spent(old.value);
+                    Op::Nop
+                }
+                State::Live => {
+                    let kept_for = kept_for(tombstone_until, now);
+                    let left = Slot {
+                        state: State::Tombstone,
+                        value: tombstone.into(),
+                        expires_at: tombstone_until,
+                        kept_for,
+                        ..old.clone()
+                    };
+                    answer = Taken::Won(old.into_record());
+                    shelf.occupy();
+                    Op::Put(left)
+                }
+            },
+            _ => Op::Nop,
+        });
+        Ok(answer)
+    }
+
+    async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
+        self.shelves.of(key.kind).compute(&key.name, |_| Op::Remove);
+        Ok(())
+    }
+
+    async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
+        self.revocations.revoke(family, until, now);
+        Ok(())
+    }
+
+    fn count(&self, kind: Kind) -> usize {
+        self.shelves.of(kind).used.load(Ordering::Relaxed)
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum State {
+    Live,
+    Tombstone,
+}
+
+/// What moka holds for one record: 72 bytes, and the value's own.
+#[derive(Clone)]
+struct Slot {
+    version: Version,
+    value: Arc<[u8]>,
+    expires_at: Timestamp,
+    kept_for: Duration,
+    family: Option<Family>,
+    born: Born,
+    state: State,
+}
+
+impl Slot {
+    fn into_record(self) -> Record {
+        Record { version: self.version, value: self.value, expires_at: self.expires_at }
+    }
+}
+
+fn kept_for(expires_at: Timestamp, now: Timestamp) -> Duration {
+    expires_at.since(now).saturating_add(GRACE).min(LONGEST_LIFE)
+}
+
+/// Each record is kept for a time of its own, counted anew when it is replaced.
+struct KeptFor;
+
+impl Expiry<Arc<str>, Slot> for KeptFor {
+    fn expire_after_create(&self, _: &Arc<str>, slot: &Slot, _: Instant) -> Option<Duration> {
+        Some(slot.kept_for)
+    }
+
+    fn expire_after_update(&self, _: &Arc<str>, slot: &Slot, _: Instant, _: Option<Duration>) -> Option<Duration> {
+        Some(slot.kept_for)
+    }
+}
+
+/// A capacity, and what of it is used; one or more kinds share it.
+struct Pool {
+    capacity: usize,
+    used: AtomicUsize,
+    /// When a sweep last went through everything.
+    last_exhausted: Mutex<Timestamp>,
+}
+
+impl Pool {
+    fn new(capacity: usize) -> Arc<Self> {
+        Arc::new(Self { capacity, used: AtomicUsize::new(0), last_exhausted: Mutex::default() })
+    }
+
+    fn has_room(&self) -> bool {
+        self.used.load(Ordering::Relaxed) < self.capacity
+    }
+}
+
+/// The records of one kind. moka's own capacity is not used: it drops newcomers without a word. Instead each value
+/// that enters takes a place in the pool, and the eviction listener gives one back for each that leaves, whatever
+/// the cause: also for a value that is replaced, for moka calls it so even when the old one had expired unnoticed.
+struct Shelf {
+    records: Cache<Arc<str>, Slot>,
+    pool: Arc<Pool>,
+    used: Arc<AtomicUsize>,
+}
+
+impl Shelf {
+    fn new(pool: &Arc<Pool>) -> Self {
+        let used = Arc::new(AtomicUsize::new(0));
+        let (left_pool, left_shelf) = (Arc::clone(pool), Arc::clone(&used));
+        let records = Cache::builder()
+            .expire_after(KeptFor)
+            .eviction_listener(move |_, _, _| {
+                left_pool.used.fetch_sub(1, Ordering::Relaxed);
+                left_shelf.fetch_sub(1, Ordering::Relaxed);
+            })
+            .build();
+        Self { records, pool: Arc::clone(pool), used }
+    }
+
+    /// Runs `decide` on what lies under `name`, alone against every other computation on that name.
+    fn compute(&self, name: &Arc<str>, decide: impl FnOnce(Option<Slot>) -> Op<Slot>) {
+        self.records.entry_by_ref(name).and_compute_with(|entry| decide(entry.map(moka::Entry::into_value)));
+    }
+
+    /// A place for a newcomer, if there is one.
+    fn admit(&self) -> bool {
+        let one_more = |used| (used < self.pool.capacity).then_some(used + 1);
+        let admitted = self.pool.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
+        if admitted {
+            self.used.fetch_add(1, Ordering::Relaxed);
+        }
+        admitted
+    }
+
+    /// A place for a value that comes in the stead of another, whose place is given back a moment later.
+    fn occupy(&self) {
+        self.pool.used.fetch_add(1, Ordering::Relaxed);
+        self.used.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+struct Shelves {
+    logins: Shelf,
+    sessions: Shelf,
+    codes: Shelf,
+    tokens: Shelf,
+    logouts: Shelf,
+}
+
+impl Shelves {
+    fn new(capacities: Capacities) -> Self {
+        let grants = Pool::new(capacities.grants);
+        Self {
+            logins: Shelf::new(&Pool::new(capacities.logins)),
+            sessions: Shelf::new(&Pool::new(capacities.sessions)),
+            codes: Shelf::new(&grants),
+            tokens: Shelf::new(&grants),
+            logouts: Shelf::new(&Pool::new(capacities.logouts)),
+        }
+    }
+
+    fn of(&self, kind: Kind) -> &Shelf {
+        match kind {
+            Kind::Login => &self.logins,
+            Kind::Session => &self.sessions,
+            Kind::Code => &self.codes,
+            Kind::Token => &self.tokens,
+            Kind::Logout => &self.logouts,
+        }
+    }
+
+    fn iter(&self) -> impl Iterator<Item = &Shelf> {
+        [&self.logins, &self.sessions, &self.codes, &self.tokens, &self.logouts].into_iter()
+    }
+}
+
+/// The thread that lets moka free what has expired. Without it nothing is freed where there is no traffic, and a
+/// hundred thousand records that expire at once would be freed on one user's time.
+struct Janitor {
+    thread: Option<JoinHandle<()>>,
+    /// Dropped with the store: that ends the thread.
+    _alive: Sender<()>,
+}
+
+impl Janitor {
+    fn start(shelves: Arc<Shelves>) -> Self {
+        let (alive, until_dropped) = mpsc::channel();
+        let rounds = move || {
+            while until_dropped.recv_timeout(JANITOR_PERIOD) == Err(RecvTimeoutError::Timeout) {
+                shelves.iter().for_each(|shelf| shelf.records.run_pending_tasks());
+            }
+        };
+        let thread = std::thread::Builder::new().name("store-janitor".into()).spawn(rounds);
+        if let Err(error) = &thread {
+            tracing::error!(%error, "no thread for the store's janitor: expired records are freed by traffic alone");
+        }
+        Self { thread: thread.ok(), _alive: alive }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::store::conformance::{self, conformance};
+
+    async fn memory(capacities: Capacities) -> Arc<dyn Store> {
+        Arc::new(MemoryStore::new(capacities))
+    }
+
+    conformance!(memory);
+
+    #[test]
+    fn the_janitor_ends_with_its_store() {
+        let mut store = MemoryStore::new(conformance::ROOMY);
+        let thread = store.janitor.thread.take().unwrap();
+        drop(store);
+        thread.join().unwrap();
+    }
+
+    /// moka calls a value that expired unnoticed `Replaced`; a counter that trusted the cause would lose a place.
+    #[tokio::test]
+    async fn a_place_comes_back_when_moka_expired_the_record_first() {
+        let store = MemoryStore::new(Capacities { logins: 2, ..conformance::ROOMY });
+        let shelf = &store.shelves.logins;
+        let short = Slot {
+            version: Version(1),
+            state: State::Live,
+            value: Arc::from([]),
+            expires_at: Timestamp::from_seconds(9),
+            kept_for: Duration::ZERO,
+            family: None,
+            born: Born::default(),
+        };
+        assert!(shelf.admit());
+        let name: Arc<str> = "a".into();
+        shelf.records.insert(Arc::clone(&name), short);
+        assert!(shelf.records.get(&name).is_none(), "expired for moka at once");
+        let key = Key { kind: Kind::Login, name };
+        let draft = Draft { value: vec![], expires_at: Timestamp::from_seconds(9), family: None };
+        store.insert(key, draft, Timestamp::from_seconds(1)).await.unwrap();
+        assert_eq!(store.count(Kind::Login), 1);
+    }
+}
