@@ -1,0 +1,230 @@
+//! The hub's signing keys as one immutable value, and whose turn it is at a given moment (decisions 6, 14).
+//!
+//! A key's state is computed from times, never stored: all nodes that read the same key folder change keys at the same
+//! moment, without talking to each other. Owns: turns, the published key set. Must not know: files.
+
+use std::time::Duration;
+
+use super::signing_key::{self, KeyFault, SigningKey};
+use crate::env::Timestamp;
+use crate::protocol::alg::SigningAlg;
+
+/// How long a service provider may keep our key set (`cache-control: max-age`, decisions 2).
+pub const JWKS_CACHE: Duration = Duration::from_secs(600);
+/// How long before its first use a key is published (decisions 14): twice the cache time.
+pub const LEAD: Duration = Duration::from_secs(20 * 60);
+/// How long a retired key still proves a logout hint (decisions 12).
+pub const HINT_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
+
+/// In the order of the published key set (decisions 2).
+const ALGORITHMS: [SigningAlg; 2] = [SigningAlg::ES256, SigningAlg::RS256];
+
+/// Whose turn it is, seen from one moment.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyState {
+    /// The latest of its algorithm whose time has come.
+    Current,
+    /// Published, but not signing yet.
+    Next,
+    /// Its successor has been signing since.
+    Retired { since: Timestamp },
+}
+
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyringFault {
+    #[error("there is no {} key that signs now", .0.as_str())]
+    NoCurrent(SigningAlg),
+    #[error(transparent)]
+    Key(#[from] KeyFault),
+}
+
+/// All keys of one hub. To change keys, build another and swap it in.
+#[derive(Debug)]
+pub struct Keyring {
+    /// By algorithm in the order of `ALGORITHMS`, the latest `signs_from` first.
+    keys: Vec<SigningKey>,
+}
+
+impl Keyring {
+    /// A ring in which both algorithms can sign at `now`: an RSA key is always there (decisions 14).
+    ///
+    /// # Errors
+    /// `NoCurrent` names the algorithm without a key whose time has come.
+    pub fn new(keys: Vec<SigningKey>, now: Timestamp) -> Result<Self, KeyringFault> {
+        let ring = Self::unchecked(keys);
+        for alg in ALGORITHMS {
+            ring.current(alg, now).ok_or(KeyringFault::NoCurrent(alg))?;
+        }
+        Ok(ring)
+    }
+
+    /// A ring that may lack a current key: for the commands that mend it.
+    #[must_use]
+    pub(super) fn unchecked(mut keys: Vec<SigningKey>) -> Self {
+        // The kid breaks ties, so that all nodes agree on the current key.
+        keys.sort_by(|a, b| {
+            let place = |key: &SigningKey| ALGORITHMS.iter().position(|alg| *alg == key.alg);
+            place(a).cmp(&place(b)).then(b.signs_from.cmp(&a.signs_from)).then(a.kid.cmp(&b.kid))
+        });
+        Self { keys }
+    }
+
+    /// One fresh EC and one fresh RSA key, signing from `now`, kept nowhere: for the demo and for tests.
+    ///
+    /// The RSA key costs up to half a second of CPU. Tests that don't care
+    /// about the keys should make one ring and share it (`LazyLock<Arc<Keyring>>`).
+    ///
+    /// # Errors
+    /// Only if OpenSSL can't generate keys.
+    pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringFault> {
+        let fresh = |alg| SigningKey::parse(&signing_key::generate(alg)?, now, now);
+        Self::new(ALGORITHMS.into_iter().map(fresh).collect::<Result<_, _>>()?, now)
+    }
+
+    /// The key that signs at `now`.
+    #[must_use]
+    pub fn current(&self, alg: SigningAlg, now: Timestamp) -> Option<&SigningKey> {
+        self.keys.iter().find(|key| key.alg == alg && key.signs_from <= now)
+    }
+
+    /// Every key with its state at `now`, in the order of the key set: EC current, RSA current, retired, next.
+    #[must_use]
+    pub fn states(&self, now: Timestamp) -> Vec<(&SigningKey, KeyState)> {
+        let mut states: Vec<_> = self.keys.iter().map(|key| (key, self.state(key, now))).collect();
+        states.sort_by_key(|(_, state)| match state {
+            KeyState::Current => 0,
+            KeyState::Retired { .. } => 1,
+            KeyState::Next => 2,
+        });
+        states
+    }
+
+    /// The key set that service providers read (R071): `{"keys":[…]}`. A retired key stays for `grace` after its
+    /// successor took over: the longest life of a token, and [`JWKS_CACHE`].
+    #[must_use]
+    pub fn jwks(&self, now: Timestamp, grace: Duration) -> Vec<u8> {
+        self.key_set(now, grace)
+    }
+
+    /// The key set against which the hub checks its own tokens when they come back as hints: retired keys included,
+    /// for [`HINT_LIFE`].
+    #[must_use]
+    pub fn verification_jwks(&self, now: Timestamp) -> Vec<u8> {
+        self.key_set(now, HINT_LIFE)
+    }
+
+    fn key_set(&self, now: Timestamp, grace: Duration) -> Vec<u8> {
+        let mut set = Vec::with_capacity(self.keys.len() * 512);
+        set.extend_from_slice(b"{\"keys\":[");
+        let mut separator: &[u8] = b"";
+        for (key, state) in self.states(now) {
+            match state {
+                KeyState::Retired { since } if since + grace < now => continue,
+                KeyState::Retired { .. } | KeyState::Current | KeyState::Next => {}
+            }
+            set.extend_from_slice(separator);
+            set.extend_from_slice(key.public_jwk().as_bytes());
+            separator = b",";
+        }
+        set.extend_from_slice(b"]}");
+        set
+    }
+
+    fn state(&self, key: &SigningKey, now: Timestamp) -> KeyState {
+        if key.signs_from > now {
+            return KeyState::Next;
+        }
+        match self.successor(key) {
+            Some(successor) if successor.signs_from <= now => KeyState::Retired { since: successor.signs_from },
+            Some(_) | None => KeyState::Current,
+        }
+    }
+
+    /// The key that takes over from `key`, if there is one already.
+    #[must_use]
+    pub fn successor(&self, key: &SigningKey) -> Option<&SigningKey> {
+        let place = self.keys.iter().position(|other| other.kid == key.kid)?;
+        self.keys.get(place.checked_sub(1)?).filter(|other| other.alg == key.alg)
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests {
+    use std::sync::{Arc, LazyLock};
+
+    use super::*;
+
+    pub(crate) const T0: Timestamp = Timestamp::from_seconds(1_790_000_000);
+
+    /// One ring for all tests that don't care which keys they have; it signs from `T0`.
+    pub(crate) static RING: LazyLock<Arc<Keyring>> = LazyLock::new(|| Arc::new(Keyring::ephemeral(T0).unwrap()));
+
+    fn at(seconds: u64) -> Timestamp {
+        T0 + Duration::from_secs(seconds)
+    }
+
+    fn ec(from: Timestamp) -> SigningKey {
+        SigningKey::parse(&signing_key::generate(SigningAlg::ES256).unwrap(), from, from).unwrap()
+    }
+
+    fn rsa(from: Timestamp) -> SigningKey {
+        static JWK: LazyLock<signing_key::PrivateJwk> = LazyLock::new(|| signing_key::generate(SigningAlg::RS256).unwrap());
+        SigningKey::parse(&JWK, from, from).unwrap()
+    }
+
+    fn kids(set: &[u8]) -> Vec<String> {
+        let set: serde_json::Value = serde_json::from_slice(set).unwrap();
+        set["keys"].as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect()
+    }
+
+    #[test]
+    fn turns_change_at_the_second_and_only_by_time() {
+        let (old, new) = (ec(T0), ec(at(1200)));
+        let (old_kid, new_kid) = (old.kid.clone(), new.kid.clone());
+        let ring = Keyring::new(vec![rsa(T0), new, old], T0).unwrap();
+        let current = |now| ring.current(SigningAlg::ES256, now).unwrap().kid.clone();
+        assert_eq!(current(at(1200) - Duration::from_millis(1)), old_kid);
+        assert_eq!(current(at(1200)), new_kid);
+        let state = |kid: &str, now| ring.states(now).into_iter().find(|(key, _)| key.kid == kid).unwrap().1;
+        assert_eq!((state(&old_kid, at(0)), state(&new_kid, at(0))), (KeyState::Current, KeyState::Next));
+        assert_eq!(state(&old_kid, at(1200)), KeyState::Retired { since: at(1200) });
+        assert_eq!(state(&new_kid, at(1200)), KeyState::Current);
+        assert!(ring.current(SigningAlg::ES256, T0 - Duration::from_secs(1)).is_none());
+    }
+
+    #[test]
+    fn key_set_is_ec_current_rsa_current_retired_next() {
+        let (retired, current, next, rsa) = (ec(T0), ec(at(100)), ec(at(5000)), rsa(T0));
+        let expected = [&current, &rsa, &retired, &next].map(|key| key.kid.clone());
+        let ring = Keyring::new(vec![retired, next, rsa, current], T0).unwrap();
+        assert_eq!(kids(&ring.jwks(at(200), JWKS_CACHE)), expected);
+    }
+
+    #[test]
+    fn retired_key_is_published_while_something_it_signed_may_live() {
+        let (old, new) = (ec(T0), ec(at(100)));
+        let old_kid = old.kid.clone();
+        let ring = Keyring::new(vec![rsa(T0), old, new], T0).unwrap();
+        let grace = Duration::from_secs(660);
+        assert!(kids(&ring.jwks(at(760), grace)).contains(&old_kid));
+        assert!(!kids(&ring.jwks(at(761), grace)).contains(&old_kid));
+        let month = 30 * 24 * 3600;
+        assert!(kids(&ring.verification_jwks(at(100 + month))).contains(&old_kid));
+        assert!(!kids(&ring.verification_jwks(at(101 + month))).contains(&old_kid));
+    }
+
+    #[test]
+    fn ring_without_a_current_key_of_each_algorithm_is_refused() {
+        assert_eq!(Keyring::new(vec![ec(T0)], T0).unwrap_err(), KeyringFault::NoCurrent(SigningAlg::RS256));
+        assert_eq!(Keyring::new(vec![rsa(T0), ec(at(1))], T0).unwrap_err(), KeyringFault::NoCurrent(SigningAlg::ES256));
+    }
+
+    #[test]
+    fn published_keys_carry_kid_use_and_alg() {
+        let set: serde_json::Value = serde_json::from_slice(&RING.jwks(T0, JWKS_CACHE)).unwrap();
+        for (key, alg) in set["keys"].as_array().unwrap().iter().zip(["ES256", "RS256"]) {
+            assert_eq!((&key["alg"], &key["use"]), (&alg.into(), &"sig".into()));
+            assert_eq!(key["kid"].as_str().unwrap().len(), 43);
+        }
+    }
+}

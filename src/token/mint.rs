@@ -1,0 +1,296 @@
+//! Signing: the one way to a JWS for ID tokens, userinfo, introspection and assertions (architecture 7), and the claims
+//! of the first two (spec 2.2, 2.3; R030 to R040, R050 to R054).
+//!
+//! Owns: compact serialisation, the payloads' members. Must not know: whether the claims are deserved.
+
+use std::sync::Arc;
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+use base64::Engine as _;
+use base64::engine::general_purpose::URL_SAFE_NO_PAD;
+use serde::ser::SerializeMap;
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::keyring::Keyring;
+use crate::env::Timestamp;
+use crate::protocol::acr::Level;
+use crate::protocol::alg::SigningAlg;
+
+/// Why nothing was signed. Always the hub's own fault.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SigningFault {
+    #[error("there is no {} key that signs now", .0.as_str())]
+    NoKey(SigningAlg),
+    #[error("the signature could not be made")]
+    Signature,
+    #[error("the claims could not be written as JSON")]
+    Payload,
+}
+
+/// Whatever can sign for the hub: a ring in memory today, a hardware module behind a network tomorrow.
+#[async_trait]
+pub trait Signer: Send + Sync {
+    /// A compact JWS (RFC 7515, 7.1) over `payload`, with `alg`, `typ` and `kid` in its header, by the key of `alg`
+    /// whose turn it is at `now`.
+    ///
+    /// # Errors
+    /// `NoKey` or `Signature`.
+    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault>;
+}
+
+#[async_trait]
+impl Signer for Keyring {
+    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault> {
+        let key = self.current(alg, now).ok_or(SigningFault::NoKey(alg))?;
+        let header = key.header(typ);
+        // Room for an RSA-2048 signature: the string grows only for larger keys.
+        let mut token = String::with_capacity(header.len() + payload.len().div_ceil(3) * 4 + 2 + 343);
+        token.push_str(&header);
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(payload, &mut token);
+        let signature = key.sign(token.as_bytes()).ok_or(SigningFault::Signature)?;
+        token.push('.');
+        URL_SAFE_NO_PAD.encode_string(signature, &mut token);
+        Ok(token)
+    }
+}
+
+#[async_trait]
+impl<S: Signer + ?Sized> Signer for Arc<S> {
+    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault> {
+        self.as_ref().sign(alg, typ, payload, now).await
+    }
+}
+
+/// The ring that is swapped when the key folder changes.
+#[async_trait]
+impl Signer for ArcSwap<Keyring> {
+    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault> {
+        self.load_full().sign(alg, typ, payload, now).await
+    }
+}
+
+/// Claims that know how to write themselves.
+pub trait Claims: Serialize {
+    /// The JWS payload.
+    ///
+    /// # Errors
+    /// `Payload`, which no claims of this module can cause.
+    fn payload(&self) -> Result<Vec<u8>, SigningFault> {
+        serde_json::to_vec(self).map_err(|_| SigningFault::Payload)
+    }
+}
+
+/// Signs claims as a JWT (`typ: JWT`).
+///
+/// # Errors
+/// As [`Signer::sign`].
+pub async fn mint(
+    signer: &(impl Signer + ?Sized),
+    alg: SigningAlg,
+    claims: &(impl Claims + Sync),
+    now: Timestamp,
+) -> Result<String, SigningFault> {
+    signer.sign(alg, "JWT", &claims.payload()?, now).await
+}
+
+/// The payload of an ID token: spec 2.2, and no `at_hash` (R040).
+#[derive(Clone, Serialize)]
+pub struct IdTokenClaims<'a> {
+    /// The issuer of discovery (R034).
+    pub iss: &'a str,
+    /// Pairwise (R037).
+    pub sub: &'a str,
+    /// The client id, as a string rather than a list (R035).
+    pub aud: &'a str,
+    #[serde(serialize_with = "unix_seconds")]
+    pub exp: Timestamp,
+    #[serde(serialize_with = "unix_seconds")]
+    pub iat: Timestamp,
+    #[serde(serialize_with = "unix_seconds")]
+    pub auth_time: Timestamp,
+    /// As sent at authorize (R036); absent only where none was sent.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub nonce: Option<&'a str>,
+    /// The level obtained (R038).
+    pub acr: Level,
+    /// Only when requested (R039, R066).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub amr: Option<&'a [String]>,
+}
+
+impl Claims for IdTokenClaims<'_> {}
+
+/// The payload of a userinfo answer (spec 2.3).
+#[derive(Clone)]
+pub struct UserinfoClaims<'a> {
+    /// The identity claims of the granted scopes.
+    pub identity: &'a Map<String, Value>,
+    /// Equal to the ID token's (R053).
+    pub sub: &'a str,
+    /// The client id, as a string (R054).
+    pub aud: &'a str,
+    /// The access token's expiry (R054).
+    pub exp: Timestamp,
+    pub iat: Timestamp,
+    pub iss: &'a str,
+}
+
+impl Claims for UserinfoClaims<'_> {}
+
+impl Serialize for UserinfoClaims<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        let mut members = serializer.serialize_map(None)?;
+        members.serialize_entry("sub", self.sub)?;
+        for (name, value) in self.identity {
+            // What an identity source calls `sub` or `aud` must not stand beside ours, where a reader may take
+            // either; and a claim without a value is left out (decisions 7).
+            let ours = matches!(name.as_str(), "sub" | "aud" | "exp" | "iat" | "iss" | "nbf" | "jti");
+            if !ours && !value.is_null() {
+                members.serialize_entry(name, value)?;
+            }
+        }
+        members.serialize_entry("aud", self.aud)?;
+        members.serialize_entry("exp", &self.exp.seconds())?;
+        members.serialize_entry("iat", &self.iat.seconds())?;
+        members.serialize_entry("iss", self.iss)?;
+        members.end()
+    }
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "the signature serde asks for")]
+fn unix_seconds<S: Serializer>(at: &Timestamp, serializer: S) -> Result<S::Ok, S::Error> {
+    serializer.serialize_u64(at.seconds())
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use josekit::jwk::JwkSet;
+    use josekit::jws::{ES256, RS256};
+    use serde_json::json;
+
+    use super::*;
+    use crate::digest::from_base64url;
+    use crate::token::keyring::JWKS_CACHE;
+    use crate::token::keyring::tests::{RING, T0};
+
+    fn parts(token: &str) -> (Value, Value) {
+        let mut parts = token.split('.').map(|part| from_base64url(part).unwrap());
+        let mut object = || serde_json::from_slice(&parts.next().unwrap()).unwrap();
+        (object(), object())
+    }
+
+    /// Verifies with josekit alone, against the published key set.
+    fn verify(token: &str) {
+        let (header, _) = parts(token);
+        let set = JwkSet::from_bytes(RING.jwks(T0, JWKS_CACHE)).unwrap();
+        let key = *set.get(header["kid"].as_str().unwrap()).first().unwrap(); // R031
+        match header["alg"].as_str().unwrap() {
+            "ES256" => josekit::jws::deserialize_compact(token, &ES256.verifier_from_jwk(key).unwrap()).unwrap(),
+            "RS256" => josekit::jws::deserialize_compact(token, &RS256.verifier_from_jwk(key).unwrap()).unwrap(),
+            other => panic!("{other}"),
+        };
+    }
+
+    fn id_token() -> IdTokenClaims<'static> {
+        IdTokenClaims {
+            iss: "https://hub.test/api/v2",
+            sub: "pairwise",
+            aud: "client",
+            exp: T0 + Duration::from_millis(60_900),
+            iat: T0,
+            auth_time: T0 - Duration::from_secs(5),
+            nonce: Some("n-0S6_WzA2Mj-n-0S6_WzA2Mj"),
+            acr: Level::Eidas1,
+            amr: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn header_is_alg_typ_kid_of_a_published_key() {
+        // R030, R031, R032
+        for alg in [SigningAlg::ES256, SigningAlg::RS256] {
+            let token = mint(&*RING, alg, &id_token(), T0).await.unwrap();
+            verify(&token);
+            let (header, _) = parts(&token);
+            let kid = &RING.current(alg, T0).unwrap().kid;
+            assert_eq!(header, json!({ "alg": alg.as_str(), "typ": "JWT", "kid": kid }));
+        }
+    }
+
+    #[tokio::test]
+    async fn another_typ_is_written_as_asked() {
+        let token = RING.sign(SigningAlg::ES256, "token-introspection+jwt", b"{}", T0).await.unwrap();
+        verify(&token);
+        assert_eq!(parts(&token).0["typ"], "token-introspection+jwt");
+    }
+
+    #[tokio::test]
+    async fn id_token_has_exactly_the_claims_of_the_specification() {
+        // R033 to R036, R038, R040: integers, aud a string, no at_hash
+        let (_, payload) = parts(&mint(&*RING, SigningAlg::ES256, &id_token(), T0).await.unwrap());
+        let expected = json!({
+            "iss": "https://hub.test/api/v2", "sub": "pairwise", "aud": "client", "exp": T0.seconds() + 60,
+            "iat": T0.seconds(), "auth_time": T0.seconds() - 5, "nonce": "n-0S6_WzA2Mj-n-0S6_WzA2Mj", "acr": "eidas1",
+        });
+        assert_eq!(payload, expected);
+    }
+
+    #[test]
+    fn amr_and_nonce_appear_only_when_there() {
+        // R039, R060
+        let amr = ["pwd".to_owned(), "hub".to_owned()];
+        let claims = IdTokenClaims { amr: Some(&amr), nonce: None, ..id_token() };
+        let payload: Value = serde_json::from_slice(&claims.payload().unwrap()).unwrap();
+        assert_eq!(payload["amr"], json!(["pwd", "hub"]));
+        assert!(payload.get("nonce").is_none());
+    }
+
+    #[tokio::test]
+    async fn userinfo_is_the_identity_and_the_tokens_frame() {
+        // R050, R052 to R054
+        let identity = json!({ "given_name": "Ada Maria", "given_name_array": ["Ada", "Maria"], "birthdate": "1985-12-10" });
+        let claims = UserinfoClaims {
+            identity: identity.as_object().unwrap(),
+            sub: "pairwise",
+            aud: "client",
+            exp: T0 + Duration::from_secs(60),
+            iat: T0,
+            iss: "https://hub.test/api/v2",
+        };
+        let token = mint(&*RING, SigningAlg::RS256, &claims, T0).await.unwrap();
+        verify(&token);
+        let expected = json!({
+            "sub": "pairwise", "given_name": "Ada Maria", "given_name_array": ["Ada", "Maria"], "birthdate": "1985-12-10",
+            "aud": "client", "exp": T0.seconds() + 60, "iat": T0.seconds(), "iss": "https://hub.test/api/v2",
+        });
+        assert_eq!(parts(&token).1, expected);
+    }
+
+    #[test]
+    fn identity_source_cannot_overwrite_the_tokens_frame() {
+        let identity = json!({ "sub": "root", "iss": "evil", "aud": "evil", "exp": 1, "iat": 1, "email": null });
+        let identity = identity.as_object().unwrap();
+        let claims = UserinfoClaims { identity, sub: "s", aud: "a", exp: T0, iat: T0, iss: "i" };
+        let payload = crate::protocol::json::parse_object(&claims.payload().unwrap()).unwrap(); // refuses duplicates
+        assert_eq!((&payload["sub"], &payload["iss"], &payload["aud"]), (&json!("s"), &json!("i"), &json!("a")));
+        assert_eq!(payload.len(), 5);
+    }
+
+    #[tokio::test]
+    async fn key_before_its_time_does_not_sign() {
+        let early = T0 - Duration::from_millis(1);
+        let fault = RING.sign(SigningAlg::ES256, "JWT", b"{}", early).await.unwrap_err();
+        assert_eq!(fault, SigningFault::NoKey(SigningAlg::ES256));
+    }
+
+    #[tokio::test]
+    async fn swapped_ring_signs_with_its_own_keys() {
+        let swap = ArcSwap::new(Arc::clone(&RING));
+        verify(&mint(&swap, SigningAlg::ES256, &id_token(), T0).await.unwrap());
+    }
+}

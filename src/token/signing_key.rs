@@ -1,0 +1,222 @@
+//! One signing key: parsed once, then only used (architecture 7).
+//!
+//! Owns: what a usable key is, its `kid`, its public half. Must not know: the other keys, files, when it is its turn.
+
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use josekit::jws::{ES256, JwsSigner, JwsVerifier, RS256};
+use serde_json::{Map, Value, json};
+
+use crate::digest;
+use crate::env::Timestamp;
+use crate::ids::Secret;
+use crate::protocol::alg::SigningAlg;
+
+/// A private JWK (RFC 7517) with its members as they are in its file. josekit's own type prints `d` in its `Debug`.
+pub type PrivateJwk = Secret<Map<String, Value>>;
+
+/// RFC 7518, 3.3 demands 2048 bits; more would only make each signature dearer.
+const RSA_BITS: u32 = 2048;
+
+/// Why a key can't be used. Carries nothing of the key.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum KeyFault {
+    #[error("the key is neither an EC key on P-256 nor an RSA key")]
+    Kind,
+    #[error("the private key is incomplete, damaged, meant for another use, or an RSA key under 2048 bits")]
+    Unusable,
+    #[error("the public half of the key does not belong to its private half")]
+    Halves,
+    #[error("the member `kid` is not the key's RFC 7638 thumbprint, so the file was edited or mixed up")]
+    Kid,
+    #[error("OpenSSL could not generate a key")]
+    Generation,
+}
+
+/// A key that signs, ready for use.
+pub struct SigningKey {
+    pub alg: SigningAlg,
+    /// RFC 7638 thumbprint (SHA-256, base64url).
+    pub kid: String,
+    pub created: Timestamp,
+    /// From this moment the key signs, until a later one of its algorithm does.
+    pub signs_from: Timestamp,
+    /// The public half as it stands in a key set, with `kid`, `use` and `alg`.
+    public: String,
+    /// `base64url({"alg":…,"typ":"JWT","kid":…})`: nearly every token's header, so it is made once.
+    jwt_header: String,
+    signer: Box<dyn JwsSigner>,
+}
+
+impl SigningKey {
+    /// Parses a private JWK and proves by one signature that both its halves belong together.
+    ///
+    /// # Errors
+    /// Any [`KeyFault`] but `Generation`.
+    pub fn parse(private: &PrivateJwk, created: Timestamp, signs_from: Timestamp) -> Result<Self, KeyFault> {
+        let members = private.reveal();
+        let (alg, public) = public_half(members)?;
+        let kid = thumbprint(&public);
+        if members.get("kid").is_some_and(|named| named.as_str() != Some(&kid)) {
+            return Err(KeyFault::Kid);
+        }
+        let signer = signer(alg, members)?;
+        prove(alg, signer.as_ref(), &public)?;
+
+        let mut published = public;
+        published.insert("kid".into(), kid.clone().into());
+        published.insert("use".into(), "sig".into());
+        published.insert("alg".into(), alg.as_str().into());
+        let public = Value::Object(published).to_string();
+        let jwt_header = encoded_header(alg, "JWT", &kid);
+        Ok(Self { alg, kid, created, signs_from, public, jwt_header, signer })
+    }
+
+    /// The JWK of the public half: `kid`, `use`, `alg` and nothing private.
+    #[must_use]
+    pub fn public_jwk(&self) -> &str {
+        &self.public
+    }
+
+    /// `base64url` of the JOSE header that this key puts on a token of that `typ`.
+    #[must_use]
+    pub fn header(&self, typ: &str) -> std::borrow::Cow<'_, str> {
+        if typ == "JWT" { (&self.jwt_header).into() } else { encoded_header(self.alg, typ, &self.kid).into() }
+    }
+
+    /// The raw JWS signature over `signing_input` (RFC 7515, 5.1); `None` if the cryptographic library fails.
+    #[must_use]
+    pub fn sign(&self, signing_input: &[u8]) -> Option<Vec<u8>> {
+        self.signer.sign(signing_input).ok()
+    }
+}
+
+impl std::fmt::Debug for SigningKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "SigningKey({} {})", self.alg.as_str(), self.kid)
+    }
+}
+
+/// A fresh private key. EC takes a fraction of a millisecond, RSA anything from 30 to 500 milliseconds.
+///
+/// Randomness is OpenSSL's own: one of the named exceptions of architecture 8.
+///
+/// # Errors
+/// `Generation`.
+pub fn generate(alg: SigningAlg) -> Result<PrivateJwk, KeyFault> {
+    let jwk = match alg {
+        SigningAlg::ES256 => Jwk::generate_ec_key(EcCurve::P256),
+        SigningAlg::RS256 => Jwk::generate_rsa_key(RSA_BITS),
+    };
+    Ok(Secret::new(jwk.map_err(|_| KeyFault::Generation)?.into()))
+}
+
+/// Exactly the members that make the public key (RFC 7638, 3.2), in lexicographic order. Picking them, rather than
+/// removing the private ones, is what keeps `d` out of a key set.
+fn public_half(members: &Map<String, Value>) -> Result<(SigningAlg, Map<String, Value>), KeyFault> {
+    let text = |name: &str| members.get(name).and_then(Value::as_str);
+    let (alg, names): (_, &[&str]) = match (text("kty"), text("crv")) {
+        (Some("EC"), Some("P-256")) => (SigningAlg::ES256, &["crv", "kty", "x", "y"]),
+        (Some("RSA"), None) => (SigningAlg::RS256, &["e", "kty", "n"]),
+        _ => return Err(KeyFault::Kind),
+    };
+    let mut public = Map::new();
+    for name in names {
+        public.insert((*name).to_owned(), text(name).ok_or(KeyFault::Unusable)?.into());
+    }
+    Ok((alg, public))
+}
+
+/// RFC 7638, 3: SHA-256 of the required members in lexicographic order, without white space.
+fn thumbprint(public: &Map<String, Value>) -> String {
+    let sorted: std::collections::BTreeMap<_, _> = public.iter().collect();
+    let canonical = json!(sorted).to_string();
+    digest::fingerprint(&canonical)
+}
+
+fn signer(alg: SigningAlg, members: &Map<String, Value>) -> Result<Box<dyn JwsSigner>, KeyFault> {
+    let jwk = Jwk::from_map(members.clone()).map_err(|_| KeyFault::Unusable)?;
+    match alg {
+        SigningAlg::ES256 => ES256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>),
+        SigningAlg::RS256 => RS256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>),
+    }
+    .map_err(|_| KeyFault::Unusable)
+}
+
+/// A key set whose key does not verify what the hub signs would end every login at every service provider.
+fn prove(alg: SigningAlg, signer: &dyn JwsSigner, public: &Map<String, Value>) -> Result<(), KeyFault> {
+    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyFault::Unusable)?;
+    let verifier: Box<dyn JwsVerifier> = match alg {
+        SigningAlg::ES256 => Box::new(ES256.verifier_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
+        SigningAlg::RS256 => Box::new(RS256.verifier_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
+    };
+    let probe = b"passerelle";
+    let signature = signer.sign(probe).map_err(|_| KeyFault::Unusable)?;
+    verifier.verify(probe, &signature).map_err(|_| KeyFault::Halves)
+}
+
+fn encoded_header(alg: SigningAlg, typ: &str, kid: &str) -> String {
+    // R030: alg, typ, kid.
+    digest::base64url(json!({ "alg": alg.as_str(), "typ": typ, "kid": kid }).to_string().as_bytes())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn parse(jwk: &PrivateJwk) -> Result<SigningKey, KeyFault> {
+        SigningKey::parse(jwk, Timestamp::default(), Timestamp::default())
+    }
+
+    fn with(jwk: &PrivateJwk, name: &str, value: Value) -> PrivateJwk {
+        let mut members = jwk.reveal().clone();
+        members.insert(name.into(), value);
+        Secret::new(members)
+    }
+
+    #[test]
+    fn kid_is_the_thumbprint_of_rfc_7638_3_1() {
+        let n = "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw";
+        let public = json!({ "kty": "RSA", "n": n, "e": "AQAB", "alg": "RS256", "kid": "2011-04-29" });
+        let (_, public) = public_half(public.as_object().unwrap()).unwrap();
+        assert_eq!(thumbprint(&public), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
+    }
+
+    #[test]
+    fn the_public_half_holds_nothing_private() {
+        for (alg, names) in [
+            (SigningAlg::ES256, ["alg", "crv", "kid", "kty", "use", "x", "y"].as_slice()),
+            (SigningAlg::RS256, ["alg", "e", "kid", "kty", "n", "use"].as_slice()),
+        ] {
+            let key = parse(&generate(alg).unwrap()).unwrap();
+            let public: Map<String, Value> = serde_json::from_str(key.public_jwk()).unwrap();
+            let mut found: Vec<_> = public.keys().map(String::as_str).collect();
+            found.sort_unstable();
+            assert_eq!(found, names);
+            assert!(!format!("{key:?}").contains("\"d\""));
+        }
+    }
+
+    #[test]
+    fn damaged_keys_are_refused_by_what_is_wrong_with_them() {
+        let ec = generate(SigningAlg::ES256).unwrap();
+        let other = generate(SigningAlg::ES256).unwrap();
+        let mut swapped = with(&ec, "x", other.reveal()["x"].clone());
+        swapped = with(&swapped, "y", other.reveal()["y"].clone());
+        let small = Secret::new(Jwk::generate_rsa_key(1024).unwrap().into());
+        for (jwk, fault) in [
+            (swapped, KeyFault::Halves),
+            (with(&ec, "kid", "mine".into()), KeyFault::Kid),
+            (with(&ec, "kid", 7.into()), KeyFault::Kid),
+            (with(&ec, "crv", "P-384".into()), KeyFault::Kind),
+            (with(&ec, "kty", "oct".into()), KeyFault::Kind),
+            (with(&ec, "use", "enc".into()), KeyFault::Unusable),
+            (with(&ec, "alg", "ES384".into()), KeyFault::Unusable),
+            (with(&ec, "d", Value::Null), KeyFault::Unusable),
+            (with(&ec, "y", Value::Null), KeyFault::Unusable),
+            (small, KeyFault::Unusable),
+        ] {
+            assert_eq!(parse(&jwk).map(|_| ()).unwrap_err(), fault);
+        }
+    }
+}
