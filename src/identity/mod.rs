@@ -1,7 +1,18 @@
 //! L1 · Who a person is: the pivot identity, its rules, scopes and claims, the pairwise `sub` (decisions 7).
 //!
 //! Owns: which claims exist and when an identity is whole. Must not know: where it came from.
+//!
+//! - [`rules`]: from an identity provider's claims to an [`Identity`], or the claim and the rule it breaks.
+//! - [`pivot`]: the normalised form in which two spellings of one person are equal; `sub` and the register share it.
+//! - [`sub`]: the pairwise subject identifier.
+//! - [`scopes`]: which claims a scope releases.
 
+pub mod pivot;
+pub mod rules;
+pub mod scopes;
+pub mod sub;
+
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// An identity that keeps the rules of decisions 7. Built only by the checks of this module.
@@ -21,8 +32,108 @@ pub struct Identity {
     pub preferred_username: Option<String>,
 }
 
+impl Identity {
+    /// All given names joined by one space: the claim `given_name` (R052). `None` without any.
+    #[must_use]
+    pub fn given_name(&self) -> Option<String> {
+        (!self.given_names.is_empty()).then(|| self.given_names.join(" "))
+    }
+
+    /// This identity as the register knows it, with the `email` and `preferred_username` that only the identity
+    /// provider knows: what a service provider of the standard platform gets (decisions 7, Source).
+    #[must_use]
+    pub fn with_contact_of(self, provider: &Self) -> Self {
+        Self { email: provider.email.clone(), preferred_username: provider.preferred_username.clone(), ..self }
+    }
+}
+
 impl std::fmt::Debug for Identity {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Identity(***)")
+    }
+}
+
+/// A claim that a scope can release, in the order in which a page lists them.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum Claim {
+    Sub,
+    GivenName,
+    GivenNameArray,
+    FamilyName,
+    Birthdate,
+    Gender,
+    Birthplace,
+    Birthcountry,
+    Email,
+    PreferredUsername,
+}
+
+impl Claim {
+    /// The claim's name on the wire.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Sub => "sub",
+            Self::GivenName => "given_name",
+            Self::GivenNameArray => "given_name_array",
+            Self::FamilyName => "family_name",
+            Self::Birthdate => "birthdate",
+            Self::Gender => "gender",
+            Self::Birthplace => "birthplace",
+            Self::Birthcountry => "birthcountry",
+            Self::Email => "email",
+            Self::PreferredUsername => "preferred_username",
+        }
+    }
+}
+
+impl std::fmt::Display for Claim {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(self.as_str())
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod samples {
+    use super::Identity;
+
+    /// The first person of the demo's register.
+    pub(crate) fn angela() -> Identity {
+        Identity {
+            given_names: ["Angela", "Claire", "Louise"].map(String::from).to_vec(),
+            family_name: Some("DUBOIS".into()),
+            birthdate: Some("1962-08-24".into()),
+            gender: Some("female".into()),
+            birthplace: Some("75107".into()),
+            birthcountry: Some("99100".into()),
+            email: Some("angela@example.org".into()),
+            preferred_username: None,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_identity_never_prints_itself() {
+        assert_eq!(format!("{:?}", samples::angela()), "Identity(***)");
+    }
+
+    #[test]
+    fn the_register_does_not_erase_what_only_the_provider_knows() {
+        let register = Identity { email: Some("register@example.org".into()), ..samples::angela() };
+        let provider = Identity { preferred_username: Some("angie".into()), email: None, ..samples::angela() };
+        let delivered = register.with_contact_of(&provider);
+        assert_eq!((delivered.email, delivered.preferred_username.as_deref()), (None, Some("angie")));
+    }
+
+    #[test]
+    fn claims_are_called_alike_in_files_and_on_the_wire() {
+        for claim in [Claim::Sub, Claim::GivenNameArray, Claim::PreferredUsername, Claim::Birthcountry] {
+            assert_eq!(serde_json::to_value(claim).unwrap(), claim.as_str());
+        }
     }
 }

@@ -1,0 +1,162 @@
+use super::*;
+use crate::identity::samples::angela;
+use proptest::prelude::*;
+use serde_json::json;
+
+fn rules() -> Rules {
+    Rules { home_country: "99100".into(), required: Required::Pivot }
+}
+
+/// Angela's claims, with some replaced; `null` takes one away.
+fn claims(changes: &Value) -> Map<String, Value> {
+    let mut claims = json!({
+        "sub": "upstream", "given_name": "Angela Claire Louise", "given_name_array": ["Angela", "Claire", "Louise"],
+        "family_name": "DUBOIS", "birthdate": "1962-08-24", "gender": "female", "birthplace": "75107",
+        "birthcountry": "99100", "email": "angela@example.org",
+    });
+    let members = claims.as_object_mut().unwrap();
+    members.extend(changes.as_object().unwrap().clone());
+    members.clone()
+}
+
+fn check(changes: &Value) -> Result<Identity, IdentityFault> {
+    Identity::from_claims(&claims(changes), &rules())
+}
+
+#[test]
+fn a_whole_identity_passes_unchanged() {
+    assert_eq!(check(&json!({})), Ok(angela()));
+}
+
+#[test]
+fn what_an_identity_may_be_by_table() {
+    for good in [
+        json!({"given_name": null, "given_name_array": null}),
+        json!({"family_name": null}),
+        json!({"birthdate": "1944-00-00"}),
+        json!({"birthdate": "1944-06-00"}),
+        json!({"birthdate": "2000-02-29"}),
+        json!({"gender": "unspecified"}),
+        json!({"birthplace": "2A004"}),
+        json!({"birthplace": null, "birthcountry": "99134"}),
+        json!({"birthplace": "", "birthcountry": "99134"}),
+        json!({"family_name": "x".repeat(256)}),
+        json!({"family_name": "'t Hooft"}),
+        json!({"family_name": "نجاد\u{200c}پور"}),
+        json!({"email": null, "preferred_username": null}),
+        json!({"email": ""}),
+        json!({"preferred_username": "angie_62"}),
+        json!({"shoe_size": 38, "address": {}}),
+    ] {
+        check(&good).unwrap_or_else(|fault| panic!("{good}: {fault}"));
+    }
+}
+
+#[test]
+fn what_an_identity_may_not_be_by_table() {
+    for (bad, claim, rule) in [
+        (json!({"given_name": null, "given_name_array": [], "family_name": ""}), Claim::FamilyName, Rule::NameRequired),
+        (json!({"birthdate": null}), Claim::Birthdate, Rule::Required),
+        (json!({"birthdate": ""}), Claim::Birthdate, Rule::Required),
+        (json!({"gender": null}), Claim::Gender, Rule::Required),
+        (json!({"birthcountry": null}), Claim::Birthcountry, Rule::Required),
+        (json!({"birthplace": null}), Claim::Birthplace, Rule::RequiredAtHome),
+        (json!({"birthplace": ""}), Claim::Birthplace, Rule::RequiredAtHome),
+        (json!({"given_name": 1}), Claim::GivenName, Rule::Text),
+        (json!({"given_name_array": "Angela"}), Claim::GivenNameArray, Rule::TextArray),
+        (json!({"given_name_array": ["Angela", 2]}), Claim::GivenNameArray, Rule::TextArray),
+        (json!({"given_name_array": ["Angela", ""]}), Claim::GivenNameArray, Rule::Length),
+        (json!({"given_name_array": vec!["Angela"; 37]}), Claim::GivenNameArray, Rule::Length),
+        (json!({"given_name_array": null, "given_name": "   "}), Claim::GivenName, Rule::Letter),
+        (json!({"family_name": ["DUBOIS"]}), Claim::FamilyName, Rule::Text),
+        (json!({"family_name": "x".repeat(257)}), Claim::FamilyName, Rule::Length),
+        (json!({"family_name": "e\u{301}".repeat(100_000)}), Claim::FamilyName, Rule::Length),
+        (json!({"family_name": "-"}), Claim::FamilyName, Rule::Letter),
+        (json!({"family_name": "DU\nBOIS"}), Claim::FamilyName, Rule::ControlCharacter),
+        (json!({"family_name": "DUBOIS\u{0}"}), Claim::FamilyName, Rule::ControlCharacter),
+        (json!({"family_name": "\u{202e}SIOBUD"}), Claim::FamilyName, Rule::ControlCharacter),
+        (json!({"birthdate": 1962}), Claim::Birthdate, Rule::Text),
+        (json!({"birthdate": "1962-8-24"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "24/08/1962"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "1962-08-24 "}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "1962-08-24-01"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "1962-02-29"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "1900-02-29"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "1962-13-00"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "1962-00-24"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "0000-00-00"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "+962-08-24"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"birthdate": "1962"}), Claim::Birthdate, Rule::Calendar),
+        (json!({"gender": "Female"}), Claim::Gender, Rule::Gender),
+        (json!({"birthplace": "2a004"}), Claim::Birthplace, Rule::Geographic),
+        (json!({"birthplace": "2C004"}), Claim::Birthplace, Rule::Geographic),
+        (json!({"birthplace": "7510"}), Claim::Birthplace, Rule::Geographic),
+        (json!({"birthplace": "é107"}), Claim::Birthplace, Rule::Geographic),
+        (json!({"birthcountry": "FR"}), Claim::Birthcountry, Rule::Geographic),
+        (json!({"birthcountry": 99100}), Claim::Birthcountry, Rule::Text),
+        (json!({"email": true}), Claim::Email, Rule::Text),
+        (json!({"email": "angela"}), Claim::Email, Rule::Email),
+        (json!({"email": "a@b@c"}), Claim::Email, Rule::Email),
+        (json!({"email": "a b@c"}), Claim::Email, Rule::Email),
+        (json!({"email": format!("{}@c", "a".repeat(253))}), Claim::Email, Rule::Email),
+        (json!({"preferred_username": {}}), Claim::PreferredUsername, Rule::Text),
+        (json!({"preferred_username": "x".repeat(257)}), Claim::PreferredUsername, Rule::Length),
+    ] {
+        assert_eq!(check(&bad), Err(IdentityFault { claim, rule }), "{bad}");
+    }
+}
+
+#[test]
+fn names_are_composed_and_trimmed_on_entry() {
+    let identity = check(&json!({"family_name": " LEFE\u{300}VRE ", "given_name_array": ["E\u{301}lise "]})).unwrap();
+    assert_eq!(identity.family_name.unwrap(), "LEFÈVRE");
+    assert_eq!(identity.given_names, ["Élise"]);
+    // 256 characters, counted as composed.
+    assert!(check(&json!({"family_name": "e\u{301}".repeat(256)})).is_ok());
+}
+
+#[test]
+fn the_array_of_given_names_wins_and_a_string_is_split() {
+    let names = |changes| check(&changes).unwrap().given_names;
+    assert_eq!(names(json!({"given_name": "Other", "given_name_array": ["Marie Claire", "Anne"]})), ["Marie Claire", "Anne"]);
+    assert_eq!(names(json!({"given_name": " Marie  Claire ", "given_name_array": null})), ["Marie", "Claire"]);
+    assert_eq!(names(json!({"given_name": "Marie-Claire", "given_name_array": []})), ["Marie-Claire"]);
+}
+
+#[test]
+fn with_provider_subjects_nothing_is_required_but_what_is_sent_must_be_well_formed() {
+    let rules = Rules { required: Required::SubjectOnly, ..rules() };
+    let empty = Identity::from_claims(&Map::new(), &rules).unwrap();
+    assert!(empty.given_names.is_empty() && empty.birthdate.is_none());
+    assert!(Identity::from_claims(&claims(&json!({"birthdate": "soon"})), &rules).is_err());
+}
+
+#[test]
+fn a_fault_has_its_code() {
+    assert_eq!(check(&json!({"gender": null})).unwrap_err().code(), ErrorCode::IdentityIncomplete);
+    assert_eq!(check(&json!({"gender": "F"})).unwrap_err().code(), ErrorCode::IdentityMalformed);
+}
+
+proptest! {
+    #[test]
+    fn a_fault_never_tells_the_value(value in "[a-z]{20,40}") {
+        for claim in ["birthdate", "gender", "birthplace", "birthcountry", "email"] {
+            let fault = check(&json!({claim: value})).unwrap_err();
+            prop_assert!(fault.to_string().starts_with(claim));
+            let told = format!("{} {:?}", fault, fault);
+            prop_assert!(!told.contains(&value));
+        }
+    }
+
+    #[test]
+    fn any_claims_give_an_identity_or_a_fault_and_every_identity_has_a_pivot(
+        family in "\\PC{0,40}", given in proptest::collection::vec("\\PC{0,12}", 0..4),
+        date in "[0-9]{4}-[01][0-9]-[0-3][0-9]", place in "[0-9AB]{5}",
+    ) {
+        if let Ok(identity) = check(&json!({"family_name": family, "given_name_array": given, "birthdate": date, "birthplace": place})) {
+            prop_assert!(pivot::Pivot::of(&identity, "99100").is_some());
+            let again = json!({"family_name": identity.family_name, "given_name_array": identity.given_names});
+            prop_assert_eq!(check(&again).unwrap().given_names, identity.given_names);
+        }
+    }
+}

@@ -1,0 +1,226 @@
+//! The pairwise subject identifier: stable for a person, different for each sector, and telling nothing (decisions 7).
+//!
+//! Owns: the derivation and its key. Must not know: which service provider belongs to which sector.
+//!
+//! ```text
+//! sub     = base64url(HMAC-SHA-256(key, message)) "v" key-version      46 characters with version 1 to 9: 43, v, digit
+//! message = field(sector) field(given names) field(family_name) field(birthdate) field(gender)
+//!           field(birthplace) field(birthcountry)
+//! field(x) = length of x in bytes as u32, big-endian, then x as UTF-8
+//! ```
+//! Given names are joined by one space; both names are folded ([`pivot::fold`]); birthplace is empty unless born in
+//! the home country. From an identity provider without a pivot identity (`subject = "provider"`):
+//! `message = field(sector) field(connector id) field(upstream sub)`. No message of three fields equals one of seven,
+//! for lengths are read from the front. `docs/subject.md` says this for other languages, with the test vectors that
+//! the tests of this file read.
+
+use super::{Identity, pivot::Pivot};
+use crate::digest;
+use crate::ids::{ConnectorId, Secret, Subject};
+use crate::protocol::catalogue::ErrorCode;
+
+/// The key of one platform's subjects. Whoever changes it, or the home country, gives every person a new `sub`.
+#[derive(Clone, Debug)]
+pub struct SubjectKey {
+    bytes: Secret<Vec<u8>>,
+    version: u32,
+    home_country: String,
+}
+
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SubjectKeyFault {
+    #[error("the subject key has {length} bytes and needs at least 32: write 32 random bytes to its file, once and for ever")]
+    TooShort { length: usize },
+}
+
+/// Why no `sub` can be given. Never carries a value.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SubjectFault {
+    #[error("the pivot identity is not whole")]
+    PivotIncomplete,
+    #[error("the identity provider's subject is empty")]
+    UpstreamSubjectEmpty,
+    #[error("the HMAC can not be computed")]
+    Hmac,
+}
+
+impl SubjectFault {
+    #[must_use]
+    pub const fn code(self) -> ErrorCode {
+        match self {
+            Self::PivotIncomplete => ErrorCode::IdentityIncomplete,
+            Self::UpstreamSubjectEmpty => ErrorCode::IdTokenSubject,
+            Self::Hmac => ErrorCode::Internal,
+        }
+    }
+}
+
+impl SubjectKey {
+    /// `version` is written at the end of every `sub`; the first key is 1.
+    ///
+    /// # Errors
+    /// A key of fewer than 32 bytes: people's data can be enumerated, so only the key keeps a `sub` from being undone.
+    pub fn new(bytes: Secret<Vec<u8>>, version: u32, home_country: impl Into<String>) -> Result<Self, SubjectKeyFault> {
+        match bytes.reveal().len() {
+            length @ 0..32 => Err(SubjectKeyFault::TooShort { length }),
+            _ => Ok(Self { bytes, version, home_country: home_country.into() }),
+        }
+    }
+
+    /// The `sub` of a person in a sector, from the identity that is delivered there.
+    ///
+    /// # Errors
+    /// `PivotIncomplete`: people who lack the same field would share one `sub`.
+    pub fn derive(&self, sector: &str, identity: &Identity) -> Result<Subject, SubjectFault> {
+        let pivot = Pivot::of(identity, &self.home_country).ok_or(SubjectFault::PivotIncomplete)?;
+        let [given_names, family_name, birthdate, gender, birthplace, birthcountry] = pivot.fields();
+        self.seal(&[sector.as_bytes(), given_names, family_name, birthdate, gender, birthplace, birthcountry])
+    }
+
+    /// The `sub` of an account at an identity provider without a pivot identity (`subject = "provider"`).
+    ///
+    /// # Errors
+    /// `UpstreamSubjectEmpty`.
+    pub fn derive_from_provider(
+        &self,
+        sector: &str,
+        connector: &ConnectorId,
+        upstream_sub: &str,
+    ) -> Result<Subject, SubjectFault> {
+        if upstream_sub.is_empty() {
+            return Err(SubjectFault::UpstreamSubjectEmpty);
+        }
+        self.seal(&[sector.as_bytes(), connector.as_str().as_bytes(), upstream_sub.as_bytes()])
+    }
+
+    fn seal(&self, fields: &[&[u8]]) -> Result<Subject, SubjectFault> {
+        let tag = digest::hmac_parts(self.bytes.reveal(), fields).map_err(|_| SubjectFault::Hmac)?;
+        Ok(Subject::new(format!("{}v{}", digest::base64url(&tag), self.version)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::samples::angela;
+    use proptest::prelude::*;
+
+    fn key() -> SubjectKey {
+        SubjectKey::new(Secret::new((0..32).collect()), 1, "99100").unwrap()
+    }
+
+    fn optional(cell: &str) -> Option<String> {
+        (!cell.is_empty()).then(|| cell.to_owned())
+    }
+
+    /// Rows of the page's two tables: the pivot's have eight cells, the provider's four.
+    fn vectors(cells: usize) -> Vec<Vec<String>> {
+        let rows = include_str!("../../docs/subject.md").lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix("` |"));
+        rows.map(|row| row.split("` | `").map(|cell| cell.trim_matches('·').to_owned()).collect::<Vec<_>>())
+            .filter(|row| row.len() == cells)
+            .collect()
+    }
+
+    #[test]
+    fn the_published_vectors_hold() {
+        let vectors = vectors(8);
+        assert!(vectors.len() >= 4);
+        for row in &vectors {
+            let [sector, given_names, family_name, birthdate, gender, birthplace, birthcountry, sub] = &row[..] else { panic!() };
+            let identity = Identity {
+                given_names: given_names.split(' ').filter(|name| !name.is_empty()).map(String::from).collect(),
+                family_name: optional(family_name),
+                birthdate: optional(birthdate),
+                gender: optional(gender),
+                birthplace: optional(birthplace),
+                birthcountry: optional(birthcountry),
+                email: None,
+                preferred_username: None,
+            };
+            assert_eq!(key().derive(sector, &identity).unwrap().as_str(), sub, "{given_names}");
+        }
+    }
+
+    #[test]
+    fn the_published_provider_vectors_hold() {
+        let vectors = vectors(4);
+        assert!(vectors.len() >= 2);
+        for row in &vectors {
+            let derived = key().derive_from_provider(&row[0], &ConnectorId::from(row[1].as_str()), &row[2]).unwrap();
+            assert_eq!(derived.as_str(), row[3]);
+        }
+    }
+
+    #[test]
+    fn a_short_key_is_refused_with_its_length() {
+        let fault = SubjectKey::new(Secret::new(vec![0; 31]), 1, "99100").unwrap_err();
+        assert_eq!(fault, SubjectKeyFault::TooShort { length: 31 });
+        assert!(!format!("{:?}", key()).contains('['), "the key is never printed");
+    }
+
+    #[test]
+    fn persons_without_a_whole_pivot_share_no_sub_because_they_get_none() {
+        let identity = Identity { birthdate: None, ..angela() };
+        assert_eq!(key().derive("sp", &identity), Err(SubjectFault::PivotIncomplete));
+        assert_eq!(key().derive_from_provider("sp", &"idp".into(), ""), Err(SubjectFault::UpstreamSubjectEmpty));
+    }
+
+    #[test]
+    fn every_pivot_field_and_the_key_count_and_nothing_else_does() {
+        let sub = key().derive("sp", &angela()).unwrap();
+        let changes: [fn(&mut Identity); 6] = [
+            |i| i.given_names = vec!["Angela".into()],
+            |i| i.family_name = Some("DUBOIX".into()),
+            |i| i.birthdate = Some("1962-08-00".into()),
+            |i| i.gender = Some("unspecified".into()),
+            |i| i.birthplace = Some("75108".into()),
+            |i| i.birthcountry = Some("99134".into()),
+        ];
+        for (case, change) in changes.into_iter().enumerate() {
+            let mut other = angela();
+            change(&mut other);
+            assert_ne!(key().derive("sp", &other).unwrap(), sub, "case {case}");
+        }
+        let other_key = SubjectKey::new(Secret::new(vec![7; 32]), 1, "99100").unwrap();
+        assert_ne!(other_key.derive("sp", &angela()).unwrap(), sub);
+        // An e-mail address never links anything.
+        assert_eq!(key().derive("sp", &Identity { email: None, ..angela() }).unwrap(), sub);
+    }
+
+    const NAME: &str = "[A-Za-zÀ-ÖØ-öø-ÿ]{1,12}";
+
+    proptest! {
+        #[test]
+        fn two_identity_providers_give_one_person_one_sub(first in NAME, second in NAME, family in NAME) {
+            use unicode_normalization::UnicodeNormalization as _;
+            let one = Identity { given_names: vec![first.clone(), second.clone()], family_name: Some(family.clone()), ..angela() };
+            // `ÿ` and `ß` fold alike in either case, for upper case is taken last.
+            let other = Identity {
+                given_names: vec![format!("{}-{}", first.to_uppercase(), second.nfd().collect::<String>())],
+                family_name: Some(format!(" {}'", family.to_lowercase())),
+                email: None,
+                ..angela()
+            };
+            prop_assert_eq!(key().derive("sp", &one).unwrap(), key().derive("sp", &other).unwrap());
+        }
+
+        #[test]
+        fn two_sectors_can_not_compare_their_subs(one in "[a-z]{1,8}", other in "[a-z]{1,8}") {
+            prop_assume!(one != other);
+            prop_assert_ne!(key().derive(&one, &angela()).unwrap(), key().derive(&other, &angela()).unwrap());
+        }
+
+        #[test]
+        fn moving_a_field_boundary_makes_another_sub(text in "[A-Z]{3,16}", one in 1usize..15, other in 1usize..15) {
+            let (one, other) = (one.min(text.len() - 1), other.min(text.len() - 1));
+            prop_assume!(one != other);
+            let names_cut_at = |at: usize| {
+                let (given, family) = text.split_at(at);
+                key().derive("sp", &Identity { given_names: vec![given.into()], family_name: Some(family.into()), ..angela() })
+            };
+            prop_assert_ne!(names_cut_at(one).unwrap(), names_cut_at(other).unwrap());
+            let sector_cut_at = |at: usize| key().derive_from_provider(&text[..at], &text[at..].into(), "x");
+            prop_assert_ne!(sector_cut_at(one).unwrap(), sector_cut_at(other).unwrap());
+        }
+    }
+}
