@@ -2,9 +2,12 @@
 //!
 //! Owns: how a register is asked and what its answers mean. Must not know: actors, stores, pages.
 
+pub mod file;
+
 use async_trait::async_trait;
 
 use crate::identity::Identity;
+use crate::protocol::catalogue::ErrorCode;
 
 /// A register's word on one person.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,12 +22,39 @@ pub enum Answer {
     Refused,
 }
 
+impl Answer {
+    /// The register's identity, or the code under which the login ends.
+    ///
+    /// # Errors
+    /// Every answer but `Found` and `Corrected`. The precise code is for the log: the page shows the family's
+    /// `RegisterAnswer`, so that nobody learns there who is deceased or refused.
+    pub fn into_identity(self) -> Result<Identity, ErrorCode> {
+        match self {
+            Self::Found(identity) | Self::Corrected(identity) => Ok(*identity),
+            Self::NotFound => Err(ErrorCode::RegisterNotFound),
+            Self::Several => Err(ErrorCode::RegisterSeveral),
+            Self::Deceased => Err(ErrorCode::RegisterDeceased),
+            Self::Refused => Err(ErrorCode::RegisterRefused),
+        }
+    }
+}
+
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum RegisterFault {
     #[error("the register does not answer: {0}")]
     Unavailable(String),
     #[error("the register's answer breaks its contract: {0}")]
     Contract(String),
+}
+
+impl RegisterFault {
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        match self {
+            Self::Unavailable(_) => ErrorCode::RegisterUnavailable,
+            Self::Contract(_) => ErrorCode::RegisterContract,
+        }
+    }
 }
 
 #[async_trait]
