@@ -1,0 +1,231 @@
+//! The provider configuration document (OpenID Connect Discovery 1.0, 3; RFC 8414, 2), and the paths that it publishes.
+//!
+//! Owns: its members and their order (decisions 14). Must not know: configuration files. Nothing is published that does
+//! not work: what a hub may lack is a [`Feature`], what no hub lacks is a constant.
+
+use serde::Serialize;
+
+use super::acr::{Level, Platform};
+use super::authorize::{Prompt, ResponseMode};
+use super::token::AUTH_METHODS;
+use crate::ids::Scope;
+
+/// Paths under `base_url` (decisions 2).
+pub mod path {
+    pub const ISSUER: &str = "/api/v2";
+    pub const DISCOVERY: &str = "/api/v2/.well-known/openid-configuration";
+    pub const JWKS: &str = "/api/v2/jwks";
+    pub const AUTHORIZE: &str = "/api/v2/authorize";
+    pub const TOKEN: &str = "/api/v2/token";
+    pub const USERINFO: &str = "/api/v2/userinfo";
+    pub const REVOCATION: &str = "/api/v2/token/revocation";
+    pub const INTROSPECTION: &str = "/api/v2/checktoken";
+    pub const END_SESSION: &str = "/api/v2/session/end";
+}
+
+/// An endpoint that a hub may lack.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Feature {
+    Revocation,
+    Introspection,
+    EndSession,
+}
+
+/// What the document is computed from.
+#[derive(Clone, Copy, Debug)]
+pub struct Provider<'a> {
+    pub issuer: &'a str,
+    /// Without a slash at its end.
+    pub base_url: &'a str,
+    pub platform: Platform,
+    /// Every scope that means something here.
+    pub scopes: &'a [Scope],
+    /// Every claim that may come, by name.
+    pub claims: &'a [String],
+    pub features: &'a [Feature],
+    /// Languages of the pages.
+    pub ui_locales: &'a [String],
+}
+
+/// The document as JSON text: the same bytes for the same provider.
+///
+/// # Errors
+/// Only if the serializer fails, which it has no reason to.
+pub fn document(provider: &Provider<'_>) -> Result<String, serde_json::Error> {
+    serde_json::to_string(&Document::from(provider))
+}
+
+const SIGNING_ALGS: &[&str] = &["ES256", "RS256"];
+
+/// Members in the order of Discovery 1.0, 3, then those of other standards.
+#[derive(Serialize)]
+struct Document<'a> {
+    issuer: &'a str,
+    authorization_endpoint: String,
+    token_endpoint: String,
+    userinfo_endpoint: String,
+    jwks_uri: String,
+    scopes_supported: &'a [Scope],
+    response_types_supported: &'static [&'static str],
+    response_modes_supported: Vec<&'static str>,
+    grant_types_supported: &'static [&'static str],
+    acr_values_supported: &'static [Level],
+    subject_types_supported: &'static [&'static str],
+    id_token_signing_alg_values_supported: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token_encryption_alg_values_supported: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    id_token_encryption_enc_values_supported: Option<&'static [&'static str]>,
+    userinfo_signing_alg_values_supported: &'static [&'static str],
+    #[serde(skip_serializing_if = "Option::is_none")]
+    userinfo_encryption_alg_values_supported: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    userinfo_encryption_enc_values_supported: Option<&'static [&'static str]>,
+    token_endpoint_auth_methods_supported: &'static [&'static str],
+    claims_supported: &'a [String],
+    ui_locales_supported: &'a [String],
+    claims_parameter_supported: bool,
+    // Discovery 1.0, 3: absent would mean true for request_uri.
+    request_parameter_supported: bool,
+    request_uri_parameter_supported: bool,
+    /// OpenID Connect RP-Initiated Logout 1.0, 2.1
+    #[serde(skip_serializing_if = "Option::is_none")]
+    end_session_endpoint: Option<String>,
+    /// RFC 8414, 2
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revocation_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revocation_endpoint_auth_methods_supported: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    introspection_endpoint: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    introspection_endpoint_auth_methods_supported: Option<&'static [&'static str]>,
+    code_challenge_methods_supported: &'static [&'static str],
+    /// Initiating User Registration via OpenID Connect 1.0
+    prompt_values_supported: &'static [&'static str],
+    /// RFC 9207, 3
+    authorization_response_iss_parameter_supported: bool,
+}
+
+impl<'a> From<&Provider<'a>> for Document<'a> {
+    fn from(provider: &Provider<'a>) -> Self {
+        let at = |path: &str| format!("{}{path}", provider.base_url);
+        let has = |feature: Feature| provider.features.contains(&feature);
+        let (algs, encs) = match provider.platform {
+            Platform::Standard => (None, None),
+            Platform::High => (Some(ENCRYPTION_ALGS), Some(ENCRYPTION_ENCS)),
+        };
+        Self {
+            issuer: provider.issuer,
+            authorization_endpoint: at(path::AUTHORIZE),
+            token_endpoint: at(path::TOKEN),
+            userinfo_endpoint: at(path::USERINFO),
+            jwks_uri: at(path::JWKS),
+            scopes_supported: provider.scopes,
+            response_types_supported: &["code"],
+            response_modes_supported: ResponseMode::ALL.iter().map(|mode| mode.as_str()).collect(),
+            grant_types_supported: &["authorization_code"],
+            acr_values_supported: provider.platform.levels(),
+            subject_types_supported: &["pairwise"],
+            id_token_signing_alg_values_supported: SIGNING_ALGS,
+            id_token_encryption_alg_values_supported: algs,
+            id_token_encryption_enc_values_supported: encs,
+            userinfo_signing_alg_values_supported: SIGNING_ALGS,
+            userinfo_encryption_alg_values_supported: algs,
+            userinfo_encryption_enc_values_supported: encs,
+            token_endpoint_auth_methods_supported: AUTH_METHODS,
+            claims_supported: provider.claims,
+            ui_locales_supported: provider.ui_locales,
+            claims_parameter_supported: true,
+            request_parameter_supported: false,
+            request_uri_parameter_supported: false,
+            end_session_endpoint: has(Feature::EndSession).then(|| at(path::END_SESSION)),
+            revocation_endpoint: has(Feature::Revocation).then(|| at(path::REVOCATION)),
+            revocation_endpoint_auth_methods_supported: has(Feature::Revocation).then_some(AUTH_METHODS),
+            introspection_endpoint: has(Feature::Introspection).then(|| at(path::INTROSPECTION)),
+            introspection_endpoint_auth_methods_supported: has(Feature::Introspection).then_some(AUTH_METHODS),
+            code_challenge_methods_supported: &["S256"],
+            prompt_values_supported: Prompt::VALUES,
+            authorization_response_iss_parameter_supported: true,
+        }
+    }
+}
+
+/// What a service provider's key may be used with on the high platform (decisions 6).
+const ENCRYPTION_ALGS: &[&str] = &["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"];
+const ENCRYPTION_ENCS: &[&str] = &["A256GCM"];
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::{Map, Value, json};
+
+    fn of(platform: Platform, features: &[Feature]) -> Map<String, Value> {
+        let provider = Provider {
+            issuer: "https://hub.example/api/v2",
+            base_url: "https://hub.example",
+            platform,
+            scopes: &["openid", "email"].map(Scope::from),
+            claims: &["sub", "email"].map(String::from),
+            features,
+            ui_locales: &["en", "fr"].map(String::from),
+        };
+        let text = document(&provider).unwrap();
+        assert_eq!(text, document(&provider).unwrap());
+        super::super::json::parse_object(text.as_bytes()).unwrap()
+    }
+
+    #[test]
+    fn the_document_has_exactly_its_members() {
+        let expected = json!({
+            "issuer": "https://hub.example/api/v2",
+            "authorization_endpoint": "https://hub.example/api/v2/authorize",
+            "token_endpoint": "https://hub.example/api/v2/token",
+            "userinfo_endpoint": "https://hub.example/api/v2/userinfo",
+            "jwks_uri": "https://hub.example/api/v2/jwks",
+            "scopes_supported": ["openid", "email"],
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query", "form_post"],
+            "grant_types_supported": ["authorization_code"],
+            "acr_values_supported": ["eidas1"],
+            "subject_types_supported": ["pairwise"],
+            "id_token_signing_alg_values_supported": ["ES256", "RS256"],
+            "userinfo_signing_alg_values_supported": ["ES256", "RS256"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post"],
+            "claims_supported": ["sub", "email"],
+            "ui_locales_supported": ["en", "fr"],
+            "claims_parameter_supported": true,
+            "request_parameter_supported": false,
+            "request_uri_parameter_supported": false,
+            "code_challenge_methods_supported": ["S256"],
+            "prompt_values_supported": ["none", "login", "consent"],
+            "authorization_response_iss_parameter_supported": true,
+        });
+        assert_eq!(Value::Object(of(Platform::Standard, &[])), expected);
+    }
+
+    #[test]
+    fn an_endpoint_is_published_if_and_only_if_it_works() {
+        for (feature, members) in [
+            (Feature::EndSession, &["end_session_endpoint"][..]),
+            (Feature::Revocation, &["revocation_endpoint", "revocation_endpoint_auth_methods_supported"]),
+            (Feature::Introspection, &["introspection_endpoint", "introspection_endpoint_auth_methods_supported"]),
+        ] {
+            let without = of(Platform::Standard, &[]);
+            let with = of(Platform::Standard, &[feature]);
+            assert_eq!(with.len(), without.len() + members.len());
+            for member in members {
+                assert!(with.contains_key(*member) && !without.contains_key(*member), "{member}");
+            }
+        }
+    }
+
+    #[test]
+    fn only_the_high_platform_publishes_encryption_and_its_own_levels() {
+        let high = of(Platform::High, &[]);
+        assert_eq!(high["acr_values_supported"], json!(["eidas2", "eidas3"]));
+        assert_eq!(high["id_token_encryption_alg_values_supported"], json!(["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"]));
+        assert_eq!(high["userinfo_encryption_enc_values_supported"], json!(["A256GCM"]));
+        assert_eq!(of(Platform::Standard, &[]).keys().filter(|member| member.contains("encryption")).count(), 0);
+    }
+}

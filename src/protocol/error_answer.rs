@@ -1,0 +1,86 @@
+//! An error as a machine reads it: JSON, its HTTP status, and the challenge that RFC 6749 and RFC 6750 want beside it.
+//!
+//! Owns: which status and `WWW-Authenticate` go with a code (decisions 6). Must not know: HTTP libraries.
+
+use serde::Serialize;
+
+use super::catalogue::ErrorCode;
+
+/// Everything that varies in a JSON error answer; it is typed `application/json; charset=utf-8` and never stored by caches.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct ErrorAnswer {
+    pub status: u16,
+    /// Value of `WWW-Authenticate`.
+    pub www_authenticate: Option<&'static str>,
+    /// `{"error": …, "error_description": …}` (RFC 6749, 5.2).
+    pub body: String,
+}
+
+#[derive(Serialize)]
+struct Body {
+    error: &'static str,
+    error_description: &'static str,
+}
+
+impl From<ErrorCode> for ErrorAnswer {
+    fn from(code: ErrorCode) -> Self {
+        let entry = code.entry();
+        let body = Body { error: entry.oauth, error_description: entry.description };
+        Self {
+            status: entry.status,
+            www_authenticate: challenge(code),
+            // Two static strings always serialize; an empty object would still be an honest JSON body.
+            body: serde_json::to_string(&body).unwrap_or_else(|_| "{}".into()),
+        }
+    }
+}
+
+fn challenge(code: ErrorCode) -> Option<&'static str> {
+    match code {
+        // RFC 6749, 5.2: only if the client tried the header. RFC 7617, 2: a realm is required.
+        ErrorCode::ClientAuthenticationByHeader => Some("Basic realm=\"token\""),
+        // RFC 6750, 3
+        ErrorCode::BearerMissing
+        | ErrorCode::BearerTwice
+        | ErrorCode::BearerOtherScheme
+        | ErrorCode::BearerMalformed
+        | ErrorCode::BearerInQuery => Some("Bearer error=\"invalid_request\""),
+        ErrorCode::AccessTokenInvalid => Some("Bearer error=\"invalid_token\""),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_body_is_the_two_members_of_rfc_6749() {
+        let answer = ErrorAnswer::from(ErrorCode::TokenCodeMissing);
+        assert_eq!(answer.status, 400);
+        assert_eq!(answer.www_authenticate, None);
+        assert_eq!(
+            answer.body,
+            r#"{"error":"invalid_request","error_description":"The parameter code is missing or empty."}"#
+        );
+    }
+
+    #[test]
+    fn a_failed_client_is_challenged_only_where_it_used_the_header() {
+        let by_body = ErrorAnswer::from(ErrorCode::ClientAuthentication);
+        let by_header = ErrorAnswer::from(ErrorCode::ClientAuthenticationByHeader);
+        assert_eq!((by_body.status, by_body.www_authenticate), (401, None));
+        assert_eq!((by_header.status, by_header.www_authenticate), (401, Some("Basic realm=\"token\"")));
+        assert_eq!(by_body.body, by_header.body, "they look alike");
+    }
+
+    #[test]
+    fn every_userinfo_error_carries_a_bearer_challenge_with_its_own_error() {
+        let userinfo = |code: &&ErrorCode| code.entry().code.starts_with("Y0430");
+        assert!(ErrorCode::ALL.iter().filter(userinfo).count() >= 6);
+        for code in ErrorCode::ALL.iter().filter(userinfo) {
+            let expected = format!("Bearer error=\"{}\"", code.entry().oauth);
+            assert_eq!(ErrorAnswer::from(*code).www_authenticate, Some(expected.as_str()), "{code:?}");
+        }
+    }
+}

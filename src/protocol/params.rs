@@ -1,0 +1,106 @@
+//! Request parameters as ordered pairs: a map would silently drop one of two `redirect_uri`s, and which one counts is
+//! then a matter of taste between us, a proxy and the service provider (HTTP parameter pollution).
+//!
+//! Owns: how one value is read. Must not know: which parameters exist.
+
+use std::fmt;
+
+/// Percent-decoded `(name, value)` pairs, in the order they came.
+#[derive(Clone, Default, PartialEq, Eq)]
+pub struct Params(Vec<(String, String)>);
+
+/// The parameter came more than once (RFC 6749, 3.1 and 3.2 forbid it).
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[error("the parameter came more than once")]
+pub struct Repeated;
+
+impl Params {
+    /// Pairs that are already percent-decoded.
+    #[must_use]
+    pub const fn new(pairs: Vec<(String, String)>) -> Self {
+        Self(pairs)
+    }
+
+    /// Decodes a query (without its `?`) or a form body. Never fails: what is not UTF-8 becomes U+FFFD, which no check lets pass.
+    #[must_use]
+    pub fn decode(encoded: &[u8]) -> Self {
+        Self(url::form_urlencoded::parse(encoded).into_owned().collect())
+    }
+
+    /// The value of a parameter; one that is empty counts as absent (RFC 6749, 3.1).
+    ///
+    /// # Errors
+    /// `Repeated` if the name came more than once, empty or not.
+    pub fn one(&self, name: &str) -> Result<Option<&str>, Repeated> {
+        let mut values = self.0.iter().filter(|(n, _)| n == name).map(|(_, value)| value.as_str());
+        let first = values.next();
+        if values.next().is_some() {
+            return Err(Repeated);
+        }
+        Ok(first.filter(|value| !value.is_empty()))
+    }
+
+    /// True if the name came at all, even without a value.
+    #[must_use]
+    pub fn names(&self, name: &str) -> bool {
+        self.0.iter().any(|(n, _)| n == name)
+    }
+
+    #[must_use]
+    pub fn pairs(&self) -> &[(String, String)] {
+        &self.0
+    }
+}
+
+/// Values are codes, secrets and hints; only their number is printed.
+impl fmt::Debug for Params {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "Params({})", self.0.len())
+    }
+}
+
+/// True for `application/x-www-form-urlencoded`, in any case and with any parameters behind it.
+#[must_use]
+pub fn is_form_urlencoded(content_type: Option<&str>) -> bool {
+    content_type
+        .and_then(|value| value.split(';').next())
+        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_repeated_parameter_is_seen_even_if_empty_or_equal() {
+        for twice in ["a=1&a=1", "a=1&b=2&a=", "a&a=1", "%61=1&a=1"] {
+            assert_eq!(Params::decode(twice.as_bytes()).one("a"), Err(Repeated), "{twice}");
+        }
+    }
+
+    #[test]
+    fn empty_is_absent_but_named() {
+        let params = Params::decode(b"a=&b=x+y%20z");
+        assert_eq!(params.one("a"), Ok(None));
+        assert_eq!(params.one("b"), Ok(Some("x y z")));
+        assert_eq!(params.one("A"), Ok(None));
+        assert!(params.names("a") && !params.names("c"));
+        assert_eq!(params.pairs().len(), 2);
+    }
+
+    #[test]
+    fn values_are_not_printed() {
+        assert_eq!(format!("{:?}", Params::decode(b"client_secret=hunter2")), "Params(1)");
+    }
+
+    #[test]
+    fn form_bodies_are_known_by_their_media_type() {
+        let form = "application/x-www-form-urlencoded";
+        for good in [form, "Application/X-WWW-Form-Urlencoded", "application/x-www-form-urlencoded ; charset=UTF-8"] {
+            assert!(is_form_urlencoded(Some(good)), "{good}");
+        }
+        for bad in [None, Some(""), Some("application/json"), Some("text/plain; application/x-www-form-urlencoded")] {
+            assert!(!is_form_urlencoded(bad), "{bad:?}");
+        }
+    }
+}
