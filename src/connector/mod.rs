@@ -3,6 +3,12 @@
 //! Owns: the upstream protocol and every check on what an identity provider says (decisions 10). Must not know:
 //! actors, stores, service providers, pages.
 
+pub mod guard;
+pub mod persona;
+
+#[cfg(test)]
+mod fake;
+
 use async_trait::async_trait;
 
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
@@ -46,4 +52,3 @@ impl ConnectorFault {
         Self { code, detail: detail.into() }
     }
 }
-pub mod persona;

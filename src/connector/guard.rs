@@ -1,0 +1,282 @@
+//! The one guard for every outgoing address, configured or discovered (decisions 10): an HTTP client that does not
+//! let an identity provider's documents send the hub to where the hub must not go.
+//!
+//! Owns: which addresses may be called, and how long and how large a call may be. Must not know: what is asked.
+//! Stops server-side request forgery, DNS rebinding (resolved once, connected to what was resolved), redirects into
+//! the private network, and answers without end.
+
+use std::future::Future;
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
+use reqwest::dns::{Addrs, Name, Resolve, Resolving};
+use reqwest::redirect::Policy;
+use url::{Host, Url};
+
+use crate::protocol::catalogue::ErrorCode;
+
+use super::ConnectorFault;
+
+/// Which schemes may be called.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Schemes {
+    HttpsOnly,
+    /// `insecure_http = true`.
+    HttpToo,
+}
+
+/// How long and how large a call may be.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct CallLimits {
+    pub connect: Duration,
+    /// From the first byte sent to the last one read.
+    pub whole: Duration,
+    /// Bytes of the answer's body.
+    pub body: usize,
+}
+
+impl CallLimits {
+    /// Decisions 10.
+    pub const DEFAULT: Self = Self { connect: Duration::from_secs(2), whole: Duration::from_secs(6), body: 1 << 20 };
+}
+
+/// Why a call was not made, or its answer not taken. Holds the host at most, never a path, query or body.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum GuardFault {
+    #[error("{0}")]
+    AddressForbidden(String),
+    #[error("{host} can not be reached: {why}")]
+    Unreachable { host: String, why: String },
+    #[error("{0} did not answer in time")]
+    Timeout(String),
+    #[error("the answer of {host} is larger than {limit} bytes")]
+    TooLarge { host: String, limit: usize },
+}
+
+impl From<GuardFault> for ConnectorFault {
+    fn from(fault: GuardFault) -> Self {
+        let code = match &fault {
+            GuardFault::AddressForbidden(_) => ErrorCode::IdpAddressForbidden,
+            GuardFault::Unreachable { .. } => ErrorCode::IdpUnreachable,
+            GuardFault::Timeout(_) => ErrorCode::IdpTimeout,
+            GuardFault::TooLarge { .. } => ErrorCode::IdpTooLarge,
+        };
+        Self::new(code, fault.to_string())
+    }
+}
+
+/// An HTTP client with its own pool of connections.
+#[derive(Clone)]
+pub struct Guard {
+    client: reqwest::Client,
+    rules: Arc<AddressRules>,
+    limits: CallLimits,
+}
+
+impl Guard {
+    /// `internal_hosts`: names, or addresses as a URL writes them, that may be loopback, link-local or private.
+    ///
+    /// # Errors
+    /// The TLS library can't be set up.
+    pub fn new(schemes: Schemes, internal_hosts: &[String], limits: CallLimits) -> Result<Self, GuardFault> {
+        let internal_hosts = internal_hosts.iter().map(|host| bare(host).to_ascii_lowercase()).collect();
+        let rules = Arc::new(AddressRules { schemes, internal_hosts });
+        let client = reqwest::Client::builder()
+            .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
+            .dns_resolver(Arc::new(GuardedResolver(Arc::clone(&rules))))
+            .redirect(Policy::none())
+            .no_proxy()
+            .https_only(schemes == Schemes::HttpsOnly)
+            .connect_timeout(limits.connect)
+            .timeout(limits.whole)
+            .build()
+            .map_err(|error| GuardFault::Unreachable { host: "any host".into(), why: root_cause(&error) })?;
+        Ok(Self { client, rules, limits })
+    }
+
+    /// Whether `url` may be called at all, as far as can be said before its name is resolved.
+    ///
+    /// # Errors
+    /// `AddressForbidden`, saying why.
+    pub fn admit(&self, url: &Url) -> Result<(), GuardFault> {
+        self.rules.admit(url)
+    }
+
+    /// Makes the call. Any status is an answer; a redirect is one too, and is not followed.
+    ///
+    /// # Errors
+    /// See [`GuardFault`].
+    pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, GuardFault> {
+        let request = reqwest::Request::try_from(request)
+            .map_err(|_| GuardFault::AddressForbidden("the address to call is not an absolute URL".into()))?;
+        self.admit(request.url())?;
+        let host = request.url().host_str().unwrap_or_default().to_owned();
+        let mut answer = self.client.execute(request).await.map_err(|error| fault_of(&host, &error))?;
+        let too_large = || GuardFault::TooLarge { host: host.clone(), limit: self.limits.body };
+        if answer.content_length().is_some_and(|length| length > self.limits.body as u64) {
+            return Err(too_large());
+        }
+        let mut body = Vec::new();
+        while let Some(chunk) = answer.chunk().await.map_err(|error| fault_of(&host, &error))? {
+            if body.len() + chunk.len() > self.limits.body {
+                return Err(too_large());
+            }
+            body.extend_from_slice(&chunk);
+        }
+        let mut response = HttpResponse::new(body);
+        *response.status_mut() = answer.status();
+        *response.headers_mut() = std::mem::take(answer.headers_mut());
+        Ok(response)
+    }
+}
+
+impl<'c> AsyncHttpClient<'c> for Guard {
+    type Error = GuardFault;
+    type Future = Pin<Box<dyn Future<Output = Result<HttpResponse, GuardFault>> + Send + 'c>>;
+
+    fn call(&'c self, request: HttpRequest) -> Self::Future {
+        Box::pin(self.send(request))
+    }
+}
+
+struct AddressRules {
+    schemes: Schemes,
+    /// Lower case, without brackets.
+    internal_hosts: Vec<String>,
+}
+
+impl AddressRules {
+    fn admit(&self, url: &Url) -> Result<(), GuardFault> {
+        let host = url.host_str().unwrap_or_default();
+        let refuse = |why: &str| Err(GuardFault::AddressForbidden(format!("{host}: {why}")));
+        match url.scheme() {
+            "https" => {}
+            "http" if self.schemes == Schemes::HttpToo => {}
+            "http" => return refuse("http is not allowed; use https, or set insecure_http = true in the connector's file"),
+            _ => return refuse("only https is called"),
+        }
+        if !url.username().is_empty() || url.password().is_some() {
+            return refuse("the address must not carry user information");
+        }
+        // A literal address never meets the resolver, so it is judged here.
+        let literal = match url.host() {
+            None => return refuse("the address names no host"),
+            Some(Host::Domain(_)) => None,
+            Some(Host::Ipv4(ip)) => Some(IpAddr::V4(ip)),
+            Some(Host::Ipv6(ip)) => Some(IpAddr::V6(ip)),
+        };
+        match literal {
+            Some(ip) if !is_public(ip) && !self.is_internal(host) => refuse(FORBIDDEN),
+            _ => Ok(()),
+        }
+    }
+
+    fn is_internal(&self, host: &str) -> bool {
+        let host = bare(host);
+        self.internal_hosts.iter().any(|internal| internal.eq_ignore_ascii_case(host))
+    }
+}
+
+const FORBIDDEN: &str = "a loopback, link-local, private or reserved address; if it is meant, name the host in internal_hosts";
+
+fn bare(host: &str) -> &str {
+    host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
+}
+
+/// Resolves a name and keeps the addresses that may be called; the connection goes to one of these, and the name is
+/// not asked again.
+struct GuardedResolver(Arc<AddressRules>);
+
+#[derive(thiserror::Error, Debug)]
+#[error("{0}: {FORBIDDEN}")]
+struct ForbiddenName(String);
+
+impl Resolve for GuardedResolver {
+    fn resolve(&self, name: Name) -> Resolving {
+        let rules = Arc::clone(&self.0);
+        Box::pin(async move {
+            let host = name.as_str().to_owned();
+            let mut found: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
+            if !rules.is_internal(&host) {
+                let any = !found.is_empty();
+                found.retain(|address| is_public(address.ip()));
+                if any && found.is_empty() {
+                    return Err(ForbiddenName(host).into());
+                }
+            }
+            Ok(Box::new(found.into_iter()) as Addrs)
+        })
+    }
+}
+
+fn fault_of(host: &str, error: &reqwest::Error) -> GuardFault {
+    let mut cause: Option<&(dyn std::error::Error + 'static)> = Some(error);
+    while let Some(error) = cause {
+        if let Some(forbidden) = error.downcast_ref::<ForbiddenName>() {
+            return GuardFault::AddressForbidden(forbidden.to_string());
+        }
+        cause = error.source();
+    }
+    if error.is_timeout() {
+        return GuardFault::Timeout(host.to_owned());
+    }
+    GuardFault::Unreachable { host: host.to_owned(), why: root_cause(error) }
+}
+
+/// The innermost cause (refused, reset, a certificate's fault). The outer ones repeat the URL, whose query may hold
+/// what must not be logged.
+fn root_cause(error: &reqwest::Error) -> String {
+    let mut cause: &dyn std::error::Error = error;
+    let mut depth = 0;
+    while let Some(inner) = cause.source() {
+        cause = inner;
+        depth += 1;
+    }
+    if depth == 0 { "the call failed".into() } else { cause.to_string() }
+}
+
+/// True for an address of the public internet (IANA special-purpose registries, RFC 6890).
+#[must_use]
+pub fn is_public(ip: IpAddr) -> bool {
+    match ip {
+        IpAddr::V4(ip) => is_public_v4(ip),
+        IpAddr::V6(ip) => is_public_v6(ip),
+    }
+}
+
+fn is_public_v4(ip: Ipv4Addr) -> bool {
+    let [a, b, c, _] = ip.octets();
+    let special = match (a, b, c) {
+        (0 | 10 | 127 | 224..=255, _, _) => true, // this network, private, loopback, multicast, reserved, broadcast
+        (100, 64..=127, _) => true,               // carrier-grade NAT
+        (169, 254, _) => true,                    // link-local, cloud metadata
+        (172, 16..=31, _) | (192, 168, _) => true, // private
+        (192, 0, 0 | 2) | (192, 88, 99) => true,  // protocol assignments, documentation, 6to4 relays
+        (198, 18 | 19, _) | (198, 51, 100) | (203, 0, 113) => true, // benchmarks, documentation
+        _ => false,
+    };
+    !special
+}
+
+fn is_public_v6(ip: Ipv6Addr) -> bool {
+    let [a, b, c, d, e, f, g, h] = ip.segments();
+    let v4 = |high: u16, low: u16| {
+        let ([p, q], [r, s]) = (high.to_be_bytes(), low.to_be_bytes());
+        is_public_v4(Ipv4Addr::new(p, q, r, s))
+    };
+    match (a, b) {
+        // IPv4 in another dress is judged as what it leads to: mapped, NAT64 (RFC 6052), 6to4.
+        (0, 0) if (c, d, e, f) == (0, 0, 0, 0xffff) => v4(g, h),
+        (0x64, 0xff9b) if (c, d, e, f) == (0, 0, 0, 0) => v4(g, h),
+        (0x2002, _) => v4(b, c),
+        (0x2001, 0..=0x1ff) | (0x2001, 0xdb8) | (0x3fff, 0..=0xfff) => false, // Teredo and other protocols, documentation
+        _ => (0x2000..=0x3fff).contains(&a), // global unicast; not loopback, unique-local, link-local, multicast
+    }
+}
+
+#[cfg(test)]
+#[path = "guard_tests.rs"]
+mod tests;
