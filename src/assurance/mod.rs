@@ -2,4 +2,7 @@
 //!
 //! Owns: the order of levels, what each platform accepts, what evidence proves. Must not know: HTTP, actors, stores.
 
+pub mod acr;
+pub mod amr;
+
 pub use crate::protocol::acr::{Level, Platform};
