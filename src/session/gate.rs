@@ -1,0 +1,111 @@
+//! The gate: may this service provider be served through this connector, at this level, now? (decisions 1)
+//!
+//! Owns: the answer. Must not know: where the facts come from, or which page shows the answer.
+//! One function, so that the choice page greys exactly what the callback, the token endpoint and reuse would refuse.
+
+use crate::assurance::Level;
+
+/// What is so at the moment of asking. Facts change while a login is under way, so they are read anew each time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Facts {
+    pub service_provider: ServiceProvider,
+    pub connector: Connector,
+    pub pairing: Pairing,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ServiceProvider {
+    Active,
+    /// Switched off, or no longer registered.
+    Inactive,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Connector {
+    /// Its file is there and enabled: the lowest and the highest level that its identity provider can prove.
+    On {
+        lowest: Level,
+        highest: Level,
+    },
+    Off,
+    /// No such connector (any more).
+    Unknown,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pairing {
+    Allowed,
+    /// The service provider's file blocks this connector.
+    Blocked,
+}
+
+/// Why the gate says no; the first reason of this order.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Closed {
+    #[error("the service provider is not active")]
+    ServiceProviderInactive,
+    #[error("the connector does not exist")]
+    ConnectorUnknown,
+    #[error("the connector is switched off")]
+    ConnectorOff,
+    #[error("the connector is blocked for this service provider")]
+    Blocked,
+    #[error("the level is higher than the connector's highest")]
+    LevelTooHigh,
+    #[error("the level is lower than the connector's lowest")]
+    LevelTooLow,
+}
+
+/// `level`: before the callback the one to ask upstream, which is never under the connector's lowest
+/// ([`crate::assurance::acr::Agreement::to_ask`]); from the callback on the one obtained.
+///
+/// # Errors
+/// The first reason against it. `LevelTooHigh` before the callback means: this connector is too low for the request.
+pub fn may(facts: &Facts, level: Level) -> Result<(), Closed> {
+    let (lowest, highest) = match (facts.service_provider, facts.connector) {
+        (ServiceProvider::Inactive, _) => return Err(Closed::ServiceProviderInactive),
+        (ServiceProvider::Active, Connector::Unknown) => return Err(Closed::ConnectorUnknown),
+        (ServiceProvider::Active, Connector::Off) => return Err(Closed::ConnectorOff),
+        (ServiceProvider::Active, Connector::On { lowest, highest }) => (lowest, highest),
+    };
+    match facts.pairing {
+        Pairing::Blocked => Err(Closed::Blocked),
+        Pairing::Allowed if level > highest => Err(Closed::LevelTooHigh),
+        Pairing::Allowed if level < lowest => Err(Closed::LevelTooLow),
+        Pairing::Allowed => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use Level::{Eidas1, Eidas2, Eidas3};
+
+    const OPEN: Facts = Facts {
+        service_provider: ServiceProvider::Active,
+        connector: Connector::On { lowest: Eidas2, highest: Eidas2 },
+        pairing: Pairing::Allowed,
+    };
+
+    #[test]
+    fn the_gate_by_table() {
+        let inactive = Facts { service_provider: ServiceProvider::Inactive, ..OPEN };
+        let blocked = Facts { pairing: Pairing::Blocked, ..OPEN };
+        for (facts, level, answer) in [
+            (OPEN, Eidas2, Ok(())),
+            (OPEN, Eidas3, Err(Closed::LevelTooHigh)),
+            (OPEN, Eidas1, Err(Closed::LevelTooLow)),
+            (Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3 }, ..OPEN }, Eidas1, Ok(())),
+            (Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3 }, ..OPEN }, Eidas3, Ok(())),
+            (blocked, Eidas2, Err(Closed::Blocked)),
+            (blocked, Eidas3, Err(Closed::Blocked)),
+            (Facts { connector: Connector::Off, ..OPEN }, Eidas2, Err(Closed::ConnectorOff)),
+            (Facts { connector: Connector::Off, ..blocked }, Eidas2, Err(Closed::ConnectorOff)),
+            (Facts { connector: Connector::Unknown, ..OPEN }, Eidas2, Err(Closed::ConnectorUnknown)),
+            (inactive, Eidas2, Err(Closed::ServiceProviderInactive)),
+            (Facts { connector: Connector::Unknown, ..inactive }, Eidas2, Err(Closed::ServiceProviderInactive)),
+        ] {
+            assert_eq!(may(&facts, level), answer, "{facts:?} at {level:?}");
+        }
+    }
+}
