@@ -7,6 +7,7 @@ pub mod keyfiles;
 pub mod keyring;
 pub mod mint;
 mod signing_key;
+pub mod verify;
 
 pub use keyring::{KeyState, Keyring, KeyringFault};
 pub use mint::{Signer, SigningFault};

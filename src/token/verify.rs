@@ -1,0 +1,259 @@
+//! The one entrance for everything signed: ID tokens, user information, hints, assertions (decisions 10).
+//!
+//! Owns: what a compact JWS must look like, which key may have signed it, and the small checks on time and audience
+//! that every caller needs. Must not know: who signed it, or what its claims mean.
+//! RFC 7515 (JWS), RFC 7517 (JWK), RFC 7518 (JWA), RFC 7519 (JWT), RFC 8725 (best practice).
+
+use std::time::Duration;
+
+use josekit::jwk::Jwk;
+use josekit::jws::{ES256, JwsVerifier, RS256};
+use serde_json::{Map, Value};
+
+use crate::digest;
+use crate::env::Timestamp;
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::json;
+
+/// The longest compact serialization that is looked at.
+pub const MAX_BYTES: usize = 64 * 1024;
+/// The most keys that are taken from one key set.
+const MAX_KEYS: usize = 100;
+
+/// A JWS whose signature holds. Its claims still have to be judged.
+#[derive(Clone, PartialEq)]
+pub struct Opened {
+    pub header: Map<String, Value>,
+    pub claims: Map<String, Value>,
+}
+
+/// Why a text is not a JWS that we accept. Never carries any of the text.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum OpenFault {
+    #[error("it is longer than 64 KiB")]
+    TooLarge,
+    #[error("it is encrypted (JWE), and only a signed one (JWS) is registered")]
+    Encrypted,
+    #[error("it is not a compact JWS: three parts of base64url, header and payload each a JSON object without repeated members")]
+    Malformed,
+    #[error("its alg is not the registered one")]
+    Algorithm,
+    #[error("its header demands an extension (crit, b64)")]
+    Extension,
+    #[error("no published key has its kid and fits its alg")]
+    UnknownKey,
+    #[error("it has no kid, and not exactly one published key fits its alg")]
+    AmbiguousKey,
+    #[error("its signature is wrong")]
+    Signature,
+}
+
+/// Opens a compact JWS: structure first, then the registered algorithm, then the key, then the signature.
+///
+/// `jwk`, `jku`, `x5u` and `x5c` of the header are ignored: a token does not choose the key that proves it.
+///
+/// # Errors
+/// The first rule that it breaks.
+pub fn open_jws(compact: &str, alg: SigningAlg, keys: &VerificationKeys) -> Result<Opened, OpenFault> {
+    if compact.len() > MAX_BYTES {
+        return Err(OpenFault::TooLarge);
+    }
+    let parts: Vec<&str> = compact.splitn(6, '.').collect();
+    let [header_part, payload_part, signature_part] = parts[..] else {
+        return Err(if parts.len() == 5 { OpenFault::Encrypted } else { OpenFault::Malformed });
+    };
+    let header = object(header_part)?;
+    check_header(&header, alg)?;
+    let claims = object(payload_part)?;
+    let signature = digest::from_base64url(signature_part).ok_or(OpenFault::Malformed)?;
+    let message = compact.get(..header_part.len() + 1 + payload_part.len()).ok_or(OpenFault::Malformed)?;
+    let key = keys.find(&header, alg)?;
+    if alg == SigningAlg::ES256 && has_zero_half(&signature) {
+        return Err(OpenFault::Signature);
+    }
+    key.verifier.verify(message.as_bytes(), &signature).map_err(|_| OpenFault::Signature)?;
+    Ok(Opened { header, claims })
+}
+
+fn object(part: &str) -> Result<Map<String, Value>, OpenFault> {
+    let bytes = digest::from_base64url(part).ok_or(OpenFault::Malformed)?;
+    json::parse_object(&bytes).map_err(|_| OpenFault::Malformed)
+}
+
+fn check_header(header: &Map<String, Value>, alg: SigningAlg) -> Result<(), OpenFault> {
+    // RFC 8725, 3.1: the verifier says which algorithm, not the token. Stops `none` and HS256 keyed with a public key
+    // or a client secret.
+    if header.get("alg").and_then(Value::as_str) != Some(alg.as_str()) {
+        return Err(OpenFault::Algorithm);
+    }
+    // RFC 7515, 4.1.11: what we do not understand must be refused, and we understand no extension. RFC 7797's b64
+    // would change what is signed.
+    if header.contains_key("crit") || header.contains_key("b64") {
+        return Err(OpenFault::Extension);
+    }
+    Ok(())
+}
+
+/// FIPS 186-5, 6.4.2: r and s are never zero. Stops the all-zero signature before any library has to.
+fn has_zero_half(signature: &[u8]) -> bool {
+    signature.chunks(32).any(|half| half.iter().all(|byte| *byte == 0))
+}
+
+/// The public keys of one issuer, parsed once (parsing an EC key costs about a third of a verification).
+#[derive(Default)]
+pub struct VerificationKeys {
+    keys: Vec<Key>,
+    skipped: usize,
+}
+
+struct Key {
+    kid: Option<String>,
+    alg: SigningAlg,
+    verifier: Box<dyn JwsVerifier>,
+}
+
+impl VerificationKeys {
+    /// Reads a JWK Set (RFC 7517, 5). Keys that can't verify ES256 or RS256 are skipped: symmetric, private,
+    /// for encryption, of another type, curve or algorithm, RSA under 2048 bits, and all beyond the hundredth.
+    ///
+    /// # Errors
+    /// `Malformed` if it is not a JSON object with an array `keys`.
+    pub fn from_jwks(bytes: &[u8]) -> Result<Self, OpenFault> {
+        let set = json::parse_object(bytes).map_err(|_| OpenFault::Malformed)?;
+        let Some(Value::Array(jwks)) = set.get("keys") else { return Err(OpenFault::Malformed) };
+        let keys: Vec<Key> = jwks.iter().take(MAX_KEYS).filter_map(Key::from_jwk).collect();
+        Ok(Self { skipped: jwks.len() - keys.len(), keys })
+    }
+
+    /// How many keys can verify something.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.keys.is_empty()
+    }
+
+    /// How many keys of the set were of no use.
+    #[must_use]
+    pub fn skipped(&self) -> usize {
+        self.skipped
+    }
+
+    fn find(&self, header: &Map<String, Value>, alg: SigningAlg) -> Result<&Key, OpenFault> {
+        let kid = match header.get("kid") {
+            None => None,
+            Some(Value::String(kid)) => Some(kid.as_str()),
+            Some(_) => return Err(OpenFault::Malformed),
+        };
+        let mut fitting = self.keys.iter().filter(|key| key.alg == alg && (kid.is_none() || key.kid.as_deref() == kid));
+        match (fitting.next(), fitting.next()) {
+            (Some(key), None) => Ok(key),
+            (None, _) => Err(OpenFault::UnknownKey),
+            (Some(_), Some(_)) => Err(OpenFault::AmbiguousKey),
+        }
+    }
+}
+
+impl Key {
+    fn from_jwk(jwk: &Value) -> Option<Self> {
+        let jwk = jwk.as_object()?;
+        let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+        // A private key that is published proves nothing any more.
+        let private = ["d", "p", "q", "k"].iter().any(|member| jwk.contains_key(*member));
+        let for_signatures = text("use").is_none_or(|purpose| purpose == "sig");
+        let may_verify = jwk.get("key_ops").and_then(Value::as_array).is_none_or(|ops| ops.iter().any(|op| op == "verify"));
+        if private || !for_signatures || !may_verify {
+            return None;
+        }
+        let alg = match text("kty")? {
+            "EC" if text("crv")? == "P-256" => SigningAlg::ES256,
+            "RSA" if (2048..=8192).contains(&modulus_bits(text("n")?)?) => SigningAlg::RS256,
+            _ => return None,
+        };
+        if jwk.get("alg").is_some_and(|own| own != alg.as_str()) {
+            return None;
+        }
+        // Only the key itself: given a `kid`, josekit would demand it in every token.
+        let material = jwk.iter().filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
+        let material = Jwk::from_map(material.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>()).ok()?;
+        let verifier: Box<dyn JwsVerifier> = match alg {
+            SigningAlg::ES256 => Box::new(ES256.verifier_from_jwk(&material).ok()?),
+            SigningAlg::RS256 => Box::new(RS256.verifier_from_jwk(&material).ok()?),
+        };
+        Some(Self { kid: text("kid").map(str::to_owned), alg, verifier })
+    }
+}
+
+fn modulus_bits(n: &str) -> Option<usize> {
+    let bytes = digest::from_base64url(n)?;
+    let start = bytes.iter().position(|byte| *byte != 0)?;
+    let significant = bytes.get(start..)?;
+    Some(significant.len() * 8 - significant.first()?.leading_zeros() as usize)
+}
+
+/// Whether a token without `exp` is acceptable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Expiry {
+    Required,
+    IfSent,
+}
+
+/// Which time claim is wrong.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum TimeFault {
+    #[error("a time claim is missing or not a number")]
+    Malformed,
+    #[error("it has expired")]
+    Expired,
+    #[error("it is not valid yet")]
+    NotYet,
+    #[error("it was issued in the future")]
+    Future,
+}
+
+/// Judges `exp`, `nbf` and `iat` (RFC 7519, 4.1.4 to 4.1.6) against `now`, each with the same tolerance.
+///
+/// # Errors
+/// The first claim that is wrong.
+pub fn check_times(claims: &Map<String, Value>, expiry: Expiry, now: Timestamp, tolerance: Duration) -> Result<(), TimeFault> {
+    match numeric_date(claims, "exp")? {
+        Some(expires_at) if expires_at + tolerance <= now => return Err(TimeFault::Expired),
+        None if expiry == Expiry::Required => return Err(TimeFault::Malformed),
+        _ => {}
+    }
+    if numeric_date(claims, "nbf")?.is_some_and(|begins_at| begins_at > now + tolerance) {
+        return Err(TimeFault::NotYet);
+    }
+    if numeric_date(claims, "iat")?.is_some_and(|issued_at| issued_at > now + tolerance) {
+        return Err(TimeFault::Future);
+    }
+    Ok(())
+}
+
+/// A NumericDate (RFC 7519, 2): seconds since the epoch, fractions allowed. `None` when the claim is absent.
+///
+/// # Errors
+/// `Malformed` when it is there and is no such number.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
+pub fn numeric_date(claims: &Map<String, Value>, name: &str) -> Result<Option<Timestamp>, TimeFault> {
+    let Some(value) = claims.get(name) else { return Ok(None) };
+    let seconds = value.as_f64().filter(|seconds| (0.0..1e13).contains(seconds)).ok_or(TimeFault::Malformed)?;
+    Ok(Some(Timestamp::from_millis((seconds * 1000.0) as u64)))
+}
+
+/// True if `aud` (RFC 7519, 4.1.3) is `audience`, or a list that holds it.
+#[must_use]
+pub fn names_audience(claims: &Map<String, Value>, audience: &str) -> bool {
+    match claims.get("aud") {
+        Some(Value::String(only)) => only == audience,
+        Some(Value::Array(list)) => list.iter().any(|one| one.as_str() == Some(audience)),
+        _ => false,
+    }
+}
+
+#[cfg(test)]
+#[path = "verify_tests.rs"]
+mod tests;
