@@ -4,6 +4,8 @@
 //! renumbered. `description` is what travels as `error_description`: fixed printable ASCII without `"` and `\`
 //! (RFC 6749, 4.1.2.1), never a value from a request or an identity provider.
 
+use std::fmt::Write as _;
+
 use serde::{Deserialize, Serialize};
 
 /// Whose doing an error is. Decides metrics and who gets woken up.
@@ -209,7 +211,7 @@ catalogue! {
     AuthorizeNotForm = "Y033001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must have the content type application/x-www-form-urlencoded.";
     AuthorizePostWithQuery = "Y033002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must carry its parameters in the body, and none in the address.";
 
-    // Y04: token and userinfo. 01 to 10: the token request, as Y03. 20: the code. 30: userinfo.
+    // Y04: token and userinfo. Y04, parameter, rule, as Y03; then 10: client authentication, 20: the code, 30: userinfo.
     TokenNotForm = "Y040101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The request must have the content type application/x-www-form-urlencoded.";
     TokenGrantTypeMissing = "Y040201" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter grant_type is missing or empty.";
     TokenGrantTypeTwice = "Y040202" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter grant_type was sent more than once.";
@@ -275,6 +277,95 @@ catalogue! {
     ShuttingDown = "Y500005" 503 "temporarily_unavailable" Info Hub User "error-unavailable" "The hub is being restarted; try again in a moment.";
 }
 
+/// Families by the beginning of their codes (decisions 13).
+const FAMILIES: &[(&str, &str)] = &[
+    ("Y000", "the surface of the protocol: Y000 and the HTTP status"),
+    ("Y01", "the register, and the identity it is asked about"),
+    ("Y02", "identity providers"),
+    ("Y03", "the authorization request"),
+    ("Y04", "token and userinfo"),
+    ("Y10", "assurance"),
+    ("Y19", "sessions"),
+    ("Y33", "data providers"),
+    ("Y42", "the steps of a login"),
+    ("Y47", "cross-site request forgery"),
+    ("Y50", "the hub"),
+];
+
+/// The catalogue as a Markdown page: `docs/errors.md`.
+#[must_use]
+pub fn markdown() -> String {
+    let mut page = String::from(
+        "# Error codes\n\n\
+         Made from the program's own catalogue, as `passerelle errors` prints it; do not edit. A code is never reused or\n\
+         renumbered. *Status* is the HTTP status where the error is answered directly; *error* and *description* are what a\n\
+         service provider receives as `error` and `error_description`. *Fault* says whose doing it is, *mend* who can mend it,\n\
+         *log* how loud it is in the log.\n",
+    );
+    for (prefix, title) in FAMILIES {
+        let rows: Vec<_> =
+            ErrorCode::ALL.iter().map(|code| code.entry()).filter(|entry| entry.code.starts_with(prefix)).collect();
+        if rows.is_empty() {
+            continue;
+        }
+        // Writing to a String can't fail.
+        let _ = writeln!(page, "\n## {prefix}: {title}\n");
+        page.push_str("| code | status | error | description | fault | mend | log |\n|---|---|---|---|---|---|---|\n");
+        for Entry { code, status, oauth, severity, fault, mender, description, .. } in rows {
+            let (fault, mender, severity) = (fault.as_str(), mender.as_str(), severity.as_str());
+            let _ = writeln!(page, "| {code} | {status} | `{oauth}` | {description} | {fault} | {mender} | {severity} |");
+        }
+    }
+    page
+}
+
+/// The catalogue as aligned text: what `passerelle errors` prints.
+#[must_use]
+pub fn table() -> String {
+    let mut text = String::new();
+    for code in ErrorCode::ALL {
+        let Entry { code, status, oauth, mender, description, .. } = code.entry();
+        let _ = writeln!(text, "{code}  {status}  {oauth:<27}  {:<17}  {description}", mender.as_str());
+    }
+    text
+}
+
+impl Fault {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Client => "client",
+            Self::Upstream => "upstream",
+            Self::User => "user",
+            Self::Policy => "policy",
+            Self::Hub => "hub",
+        }
+    }
+}
+
+impl Mender {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::ServiceProvider => "service provider",
+            Self::IdentityProvider => "identity provider",
+            Self::Operator => "operator",
+        }
+    }
+}
+
+impl Severity {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Info => "info",
+            Self::Warn => "warn",
+            Self::Error => "error",
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -290,5 +381,28 @@ mod tests {
             assert!(entry.description.bytes().all(|c| (0x20..0x7f).contains(&c) && c != b'"' && c != b'\\'), "{}", entry.code);
             assert!((400..600).contains(&entry.status));
         }
+    }
+
+    #[test]
+    fn every_code_is_on_the_page_and_in_the_table_once() {
+        let (page, table) = (markdown(), table());
+        for code in ErrorCode::ALL {
+            let code = code.entry().code;
+            assert_eq!(page.matches(&format!("\n| {code} |")).count(), 1, "{code}: does its family have a title?");
+            assert_eq!(table.matches(code).count(), 1, "{code}");
+        }
+        assert_eq!(table.lines().count(), ErrorCode::ALL.len());
+    }
+
+    /// `PASSERELLE_WRITE_DOCS=1 cargo test --lib catalogue` writes the page anew.
+    #[test]
+    fn the_committed_page_is_current() {
+        let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
+        if std::env::var_os("PASSERELLE_WRITE_DOCS").is_some() {
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(&path, markdown()).unwrap();
+        }
+        let committed = std::fs::read_to_string(&path).unwrap_or_default();
+        assert!(committed == markdown(), "docs/errors.md is stale: PASSERELLE_WRITE_DOCS=1 cargo test --lib catalogue");
     }
 }

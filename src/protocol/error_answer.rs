@@ -59,10 +59,7 @@ mod tests {
         let answer = ErrorAnswer::from(ErrorCode::TokenCodeMissing);
         assert_eq!(answer.status, 400);
         assert_eq!(answer.www_authenticate, None);
-        assert_eq!(
-            answer.body,
-            r#"{"error":"invalid_request","error_description":"The parameter code is missing or empty."}"#
-        );
+        assert_eq!(answer.body, r#"{"error":"invalid_request","error_description":"The parameter code is missing or empty."}"#);
     }
 
     #[test]

@@ -70,13 +70,7 @@ impl TokenAnswer {
     #[must_use]
     pub fn new(access_token: String, expires_in: u64, id_token: String, scopes: &[Scope]) -> Self {
         let scope = scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ");
-        Self {
-            access_token: Secret::new(access_token),
-            expires_in,
-            id_token: Secret::new(id_token),
-            scope,
-            token_type: "Bearer",
-        }
+        Self { access_token: Secret::new(access_token), expires_in, id_token: Secret::new(id_token), scope, token_type: "Bearer" }
     }
 }
 
@@ -151,9 +145,11 @@ fn basic_client_id(header: &[u8]) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
-    const GOOD: &str = "grant_type=authorization_code&client_id=sp&client_secret=s3cret&redirect_uri=https%3A%2F%2Fsp.example%2Fcb&code=C";
+    const GOOD: &str =
+        "grant_type=authorization_code&client_id=sp&client_secret=s3cret&redirect_uri=https%3A%2F%2Fsp.example%2Fcb&code=C";
 
     fn read(body: &str, headers: &[&str]) -> Result<TokenRequest, ErrorCode> {
         let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
@@ -261,5 +257,17 @@ mod tests {
         let answer = serde_json::to_string(&TokenAnswer::new("A".into(), 60, "I".into(), &scopes)).unwrap();
         let expected = r#"{"access_token":"A","expires_in":60,"id_token":"I","scope":"openid email","token_type":"Bearer"}"#;
         assert_eq!(answer, expected);
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_and_header_is_answered(body in "([a-z_]{0,12}=?[ -~]{0,8}&?){0,8}", headers in proptest::collection::vec("(Basic )?\\PC{0,24}", 0..3)) {
+            let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+            for body in [body.clone(), format!("{GOOD}&{body}")] {
+                if let Err(code) = read(&body, &headers) {
+                    prop_assert!([400, 401].contains(&code.entry().status));
+                }
+            }
+        }
     }
 }

@@ -50,12 +50,9 @@ mod tests {
 
     #[test]
     fn a_bearer_token_is_read() {
-        for (header, token) in [
-            ("Bearer abc", "abc"),
-            ("bearer abc", "abc"),
-            ("BEARER   abc==", "abc=="),
-            ("Bearer aZ09-._~+/=", "aZ09-._~+/="),
-        ] {
+        for (header, token) in
+            [("Bearer abc", "abc"), ("bearer abc", "abc"), ("BEARER   abc==", "abc=="), ("Bearer aZ09-._~+/=", "aZ09-._~+/=")]
+        {
             assert_eq!(read(&[header], "x=1").as_deref(), Ok(token), "{header}");
         }
     }

@@ -3,7 +3,7 @@
 //! Owns: which request is served, and by which way a refusal travels (decisions 3, `rules = "federation"`). Must not know:
 //! HTTP libraries, where registrations come from, what a login does with the request.
 //!
-//! The table is the pair of functions [`prove`] and [`judge`], to be read from top to bottom: one line for each row, the
+//! The table is the pair of functions `prove` and `judge`, to be read from top to bottom: one line for each row, the
 //! first finding is the answer. What `prove` finds is shown on a page, what `judge` finds goes back by redirect; the type
 //! of [`ProvenRedirect`] sees to it that no refusal is redirected before `client_id` and `redirect_uri` are proven.
 
@@ -142,12 +142,7 @@ struct Proven<'a> {
 }
 
 /// The rows whose finding is a page.
-fn prove<'a>(
-    asked: &Asked<'a>,
-    form: RequestForm,
-    issuer: &str,
-    directory: &'a impl Directory,
-) -> Result<Proven<'a>, ErrorCode> {
+fn prove<'a>(asked: &Asked<'a>, form: RequestForm, issuer: &str, directory: &'a impl Directory) -> Result<Proven<'a>, ErrorCode> {
     let registration = rows::client(asked.client_id, directory)?;
     let redirect_uri = rows::redirect_uri(asked.redirect_uri, registration)?;
 

@@ -197,10 +197,7 @@ pub(super) fn claims(text: Option<&str>) -> Result<Claims, E> {
     };
     // R066: only the boolean counts, whatever else is there.
     let is_essential = |claim| member(claim, "essential") == Some(&Value::Bool(true));
-    let acr = AcrClaim {
-        essential: is_essential("acr"),
-        values: acr_values(member("acr", "value"), member("acr", "values"))?,
-    };
+    let acr = AcrClaim { essential: is_essential("acr"), values: acr_values(member("acr", "value"), member("acr", "values"))? };
     Ok(Claims { asked: ClaimsAsked { amr: is_essential("amr"), sub }, acr })
 }
 
@@ -208,7 +205,9 @@ pub(super) fn claims(text: Option<&str>) -> Result<Claims, E> {
 fn claim_requests(member: Option<&Value>) -> Result<Option<&Map<String, Value>>, E> {
     match member {
         None => Ok(None),
-        Some(Value::Object(claims)) if claims.values().all(|request| request.is_null() || request.is_object()) => Ok(Some(claims)),
+        Some(Value::Object(claims)) if claims.values().all(|request| request.is_null() || request.is_object()) => {
+            Ok(Some(claims))
+        }
         Some(_) => Err(E::ClaimsMembers),
     }
 }
