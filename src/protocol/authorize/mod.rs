@@ -124,7 +124,7 @@ pub fn check(
     form: RequestForm,
     platform: Platform,
     issuer: &str,
-    directory: &impl Directory,
+    directory: &dyn Directory,
 ) -> Result<AuthorizationRequest, Refusal> {
     let asked = Asked::read(params).map_err(Refusal::Page)?; // a parameter twice
     let proven = prove(&asked, form, issuer, directory).map_err(Refusal::Page)?;
@@ -142,7 +142,7 @@ struct Proven<'a> {
 }
 
 /// The rows whose finding is a page.
-fn prove<'a>(asked: &Asked<'a>, form: RequestForm, issuer: &str, directory: &'a impl Directory) -> Result<Proven<'a>, ErrorCode> {
+fn prove<'a>(asked: &Asked<'a>, form: RequestForm, issuer: &str, directory: &'a dyn Directory) -> Result<Proven<'a>, ErrorCode> {
     let registration = rows::client(asked.client_id, directory)?;
     let redirect_uri = rows::redirect_uri(asked.redirect_uri, registration)?;
 
@@ -163,7 +163,7 @@ fn judge(
     asked: &Asked<'_>,
     proven: &Proven<'_>,
     platform: Platform,
-    directory: &impl Directory,
+    directory: &dyn Directory,
 ) -> Result<AuthorizationRequest, ErrorCode> {
     rows::response_type(proven.response_type)?;
 

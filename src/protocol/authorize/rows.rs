@@ -64,7 +64,7 @@ impl<'a> Asked<'a> {
     }
 }
 
-pub(super) fn client<'d>(client_id: Option<&str>, directory: &'d impl Directory) -> Result<&'d Registration, E> {
+pub(super) fn client<'d>(client_id: Option<&str>, directory: &'d dyn Directory) -> Result<&'d Registration, E> {
     let client_id = client_id.ok_or(E::ClientIdMissing)?;
     let registration = directory.registration(client_id).ok_or(E::ClientIdUnknown)?;
     if registration.active { Ok(registration) } else { Err(E::ClientIdInactive) }
@@ -134,7 +134,7 @@ pub(super) fn openid_is_asked(scope: &str) -> Result<(), E> {
 }
 
 /// Asked and granted; a scope that nobody knows is ignored (RFC 6749, 3.3).
-pub(super) fn scopes(scope: &str, registration: &Registration, directory: &impl Directory) -> Result<Vec<Scope>, E> {
+pub(super) fn scopes(scope: &str, registration: &Registration, directory: &dyn Directory) -> Result<Vec<Scope>, E> {
     let mut scopes: Vec<Scope> = Vec::new();
     for asked in std::iter::once("openid").chain(words(scope)) {
         match registration.granted_scopes.iter().find(|granted| granted.as_str() == asked) {
