@@ -1,1 +1,20 @@
-//! telemetry.
+//! L1 · Every metric, and the log's beginnings, in one place.
+//!
+//! Owns: names, labels and their bounds, how logs are written. Must not know: who counts what. A label is a word of the
+//! program, a connector's id or a route's pattern: never a person, a session or free text, so that what is watched
+//! stays small and says nothing about anybody.
+
+mod logging;
+mod metrics;
+mod process;
+
+pub use logging::init_logging;
+pub use metrics::{Listener, Metrics, StoreMeter};
+
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum TelemetryFault {
+    #[error("the metric {name} can't be registered: {reason}")]
+    Metric { name: String, reason: String },
+    #[error("the log filter `{filter}` is not understood: {reason}; write it as `info` or `info,passerelle=debug`")]
+    Filter { filter: String, reason: String },
+}

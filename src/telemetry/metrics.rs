@@ -1,0 +1,353 @@
+//! L1 · Every metric of the hub, declared in [`Metrics::new`] and nowhere else.
+//!
+//! A value, not a global: each hub in a process has its own.
+
+use std::fmt;
+use std::sync::{Mutex, PoisonError};
+use std::time::Duration;
+
+use prometheus::core::Collector;
+use prometheus::{
+    GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
+};
+
+use crate::env::Timestamp;
+use crate::ids::ConnectorId;
+use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::TelemetryFault;
+use crate::telemetry::process::Process;
+
+/// Seconds: our own work is around a tenth of a millisecond, an identity provider may take six seconds.
+const BUCKETS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+
+/// Which of the two servers answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Listener {
+    Public,
+    Private,
+}
+
+impl Listener {
+    const fn label(self) -> &'static str {
+        match self {
+            Self::Public => "public",
+            Self::Private => "private",
+        }
+    }
+}
+
+type Sampler = Box<dyn Fn(&Metrics) + Send + Sync>;
+
+/// What the hub counts. Methods take what happened; names and labels are known only here.
+pub struct Metrics {
+    registry: Registry,
+    samplers: Mutex<Vec<Sampler>>,
+    http_requests: IntCounterVec,
+    http_seconds: HistogramVec,
+    login_transitions: IntCounterVec,
+    login_outcomes: IntCounterVec,
+    connector_calls: IntCounterVec,
+    connector_seconds: HistogramVec,
+    connector_skew: GaugeVec,
+    register_answers: IntCounterVec,
+    register_seconds: HistogramVec,
+    store_operations: IntCounterVec,
+    store_errors: IntCounterVec,
+    store_records: IntGaugeVec,
+    actors_live: IntGaugeVec,
+    actors_activated: IntCounterVec,
+    actors_passivated: IntCounterVec,
+    tokens_issued: IntCounterVec,
+    token_refusals: IntCounterVec,
+}
+
+impl Metrics {
+    /// All metrics, at zero; `started` is when this process began.
+    ///
+    /// # Errors
+    /// `Metric`: a name is declared twice or malformed, which a test would have seen.
+    pub fn new(started: Timestamp) -> Result<Self, TelemetryFault> {
+        let registry = Registry::new();
+        let declare = Declare(&registry);
+        let build = declare.gauges("build_info", "Always 1; the labels say what runs.", &["version"])?;
+        build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
+        declare.keep("process", Process::new(started))?;
+        Ok(Self {
+            http_requests: declare.counters("http_requests_total", "Requests answered.", &["listener", "endpoint", "status"])?,
+            http_seconds: declare.durations("http_request_duration_seconds", "Time to the answer.", &["listener", "endpoint"])?,
+            login_transitions: declare.counters("login_transitions_total", "Logins that reached a state.", &["to"])?,
+            login_outcomes: declare.counters("login_outcomes_total", "Logins that ended.", &["outcome", "error"])?,
+            connector_calls: declare.counters(
+                "connector_calls_total",
+                "Calls to identity providers.",
+                &["connector", "operation", "outcome"],
+            )?,
+            connector_seconds: declare.durations(
+                "connector_call_duration_seconds",
+                "Time of a call to an identity provider.",
+                &["connector", "operation"],
+            )?,
+            connector_skew: declare.float_gauges(
+                "connector_clock_skew_seconds",
+                "How far an identity provider's clock was ahead of ours, at the last ID token.",
+                &["connector"],
+            )?,
+            register_answers: declare.counters("register_answers_total", "What the national register said.", &["answer"])?,
+            register_seconds: declare.durations("register_call_duration_seconds", "Time of a call to the register.", &[])?,
+            store_operations: declare.counters("store_operations_total", "Verbs asked of the store.", &["kind", "verb"])?,
+            store_errors: declare.counters("store_errors_total", "Verbs that the store refused.", &["kind", "verb", "error"])?,
+            store_records: declare.gauges("store_records", "Records that take a place in the store.", &["kind"])?,
+            actors_live: declare.gauges("actors_live", "Actors in memory.", &["actor"])?,
+            actors_activated: declare.counters("actors_activated_total", "Actors started.", &["actor"])?,
+            actors_passivated: declare.counters("actors_passivated_total", "Actors that went to sleep.", &["actor"])?,
+            tokens_issued: declare.counters("tokens_issued_total", "Codes and tokens issued.", &["kind"])?,
+            token_refusals: declare.counters("token_refusals_total", "Codes and tokens refused.", &["reason"])?,
+            samplers: Mutex::default(),
+            registry,
+        })
+    }
+
+    /// Prometheus' text format, after asking the samplers.
+    #[must_use]
+    pub fn render(&self) -> String {
+        for sampler in self.samplers.lock().unwrap_or_else(PoisonError::into_inner).iter() {
+            sampler(self);
+        }
+        let mut text = String::new();
+        if let Err(error) = TextEncoder::new().encode_utf8(&self.registry.gather(), &mut text) {
+            tracing::error!(%error, "the metrics can't be written");
+        }
+        text
+    }
+
+    /// Has `sampler` set its gauges before each `render`; it must not call `render` or `sample_with`.
+    pub fn sample_with(&self, sampler: impl Fn(&Self) + Send + Sync + 'static) {
+        self.samplers.lock().unwrap_or_else(PoisonError::into_inner).push(Box::new(sampler));
+    }
+
+    /// `endpoint` is the route's pattern, never the path.
+    pub fn http_request(&self, listener: Listener, endpoint: &str, status: u16, took: Duration) {
+        let class = match status {
+            100..200 => "1xx",
+            200..300 => "2xx",
+            300..400 => "3xx",
+            400..500 => "4xx",
+            _ => "5xx",
+        };
+        self.http_requests.with_label_values(&[listener.label(), endpoint, class]).inc();
+        self.http_seconds.with_label_values(&[listener.label(), endpoint]).observe(took.as_secs_f64());
+    }
+
+    pub fn login_reached(&self, to: &'static str) {
+        self.login_transitions.with_label_values(&[to]).inc();
+    }
+
+    pub fn login_ended(&self, outcome: &'static str, error: Option<ErrorCode>) {
+        self.login_outcomes.with_label_values(&[outcome, error.map_or("none", code)]).inc();
+    }
+
+    pub fn connector_call(
+        &self,
+        connector: &ConnectorId,
+        operation: &'static str,
+        outcome: Result<(), ErrorCode>,
+        took: Duration,
+    ) {
+        let outcome = outcome.map_or_else(code, |()| "ok");
+        self.connector_calls.with_label_values(&[connector.as_str(), operation, outcome]).inc();
+        self.connector_seconds.with_label_values(&[connector.as_str(), operation]).observe(took.as_secs_f64());
+    }
+
+    /// Seconds; positive when the identity provider's clock is ahead.
+    pub fn connector_clock_skew(&self, connector: &ConnectorId, seconds: f64) {
+        self.connector_skew.with_label_values(&[connector.as_str()]).set(seconds);
+    }
+
+    pub fn register_answered(&self, answer: &'static str, took: Duration) {
+        self.register_answers.with_label_values(&[answer]).inc();
+        self.register_seconds.with_label_values::<&str>(&[]).observe(took.as_secs_f64());
+    }
+
+    /// Handles for one kind and verb, for whoever counts on each call.
+    #[must_use]
+    pub fn store_meter(&self, kind: &'static str, verb: &'static str) -> StoreMeter {
+        let operations = self.store_operations.with_label_values(&[kind, verb]);
+        StoreMeter { operations, errors: self.store_errors.clone(), kind, verb }
+    }
+
+    pub fn store_records(&self, kind: &'static str, records: usize) {
+        self.store_records.with_label_values(&[kind]).set(i64::try_from(records).unwrap_or(i64::MAX));
+    }
+
+    pub fn actor_activated(&self, actor: &'static str) {
+        self.actors_activated.with_label_values(&[actor]).inc();
+        self.actors_live.with_label_values(&[actor]).inc();
+    }
+
+    /// The actor went to sleep; it can be activated again.
+    pub fn actor_passivated(&self, actor: &'static str) {
+        self.actors_passivated.with_label_values(&[actor]).inc();
+        self.actor_stopped(actor);
+    }
+
+    /// The actor ended for another reason: done, crashed, or its connector was removed.
+    pub fn actor_stopped(&self, actor: &'static str) {
+        self.actors_live.with_label_values(&[actor]).dec();
+    }
+
+    pub fn token_issued(&self, kind: &'static str) {
+        self.tokens_issued.with_label_values(&[kind]).inc();
+    }
+
+    pub fn token_refused(&self, reason: &'static str) {
+        self.token_refusals.with_label_values(&[reason]).inc();
+    }
+}
+
+impl fmt::Debug for Metrics {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("Metrics")
+    }
+}
+
+/// Counts the calls of one store verb on one kind of record.
+#[derive(Clone, Debug)]
+pub struct StoreMeter {
+    operations: IntCounter,
+    errors: IntCounterVec,
+    kind: &'static str,
+    verb: &'static str,
+}
+
+impl StoreMeter {
+    pub fn asked(&self) {
+        self.operations.inc();
+    }
+
+    pub fn refused(&self, error: &'static str) {
+        self.errors.with_label_values(&[self.kind, self.verb, error]).inc();
+    }
+}
+
+const fn code(error: ErrorCode) -> &'static str {
+    error.entry().code
+}
+
+/// Creates and registers in one go, so that no metric is forgotten.
+struct Declare<'r>(&'r Registry);
+
+impl Declare<'_> {
+    fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, TelemetryFault> {
+        self.keep(name, IntCounterVec::new(options(name, help), labels))
+    }
+
+    fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, TelemetryFault> {
+        self.keep(name, IntGaugeVec::new(options(name, help), labels))
+    }
+
+    fn float_gauges(&self, name: &str, help: &str, labels: &[&str]) -> Result<GaugeVec, TelemetryFault> {
+        self.keep(name, GaugeVec::new(options(name, help), labels))
+    }
+
+    fn durations(&self, name: &str, help: &str, labels: &[&str]) -> Result<HistogramVec, TelemetryFault> {
+        let options = HistogramOpts { common_opts: options(name, help), buckets: BUCKETS.to_vec() };
+        self.keep(name, HistogramVec::new(options, labels))
+    }
+
+    fn keep<C: Collector + Clone + 'static>(&self, name: &str, metric: prometheus::Result<C>) -> Result<C, TelemetryFault> {
+        let fault = |error: prometheus::Error| TelemetryFault::Metric { name: name.into(), reason: error.to_string() };
+        let metric = metric.map_err(fault)?;
+        self.0.register(Box::new(metric.clone())).map_err(fault)?;
+        Ok(metric)
+    }
+}
+
+fn options(name: &str, help: &str) -> Opts {
+    Opts::new(name, help).namespace("passerelle")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+
+    fn metrics() -> Metrics {
+        Metrics::new(Timestamp::from_millis(1_800_000_000_500)).unwrap()
+    }
+
+    fn everything_once(metrics: &Metrics) {
+        let impots = ConnectorId::from("impots");
+        let took = Duration::from_millis(3);
+        metrics.http_request(Listener::Public, "/api/v2/token", 200, took);
+        metrics.login_reached("away");
+        metrics.login_ended("refused", Some(ErrorCode::AcrTooLow));
+        metrics.connector_call(&impots, "complete", Err(ErrorCode::IdTokenNonce), took);
+        metrics.connector_clock_skew(&impots, -1.5);
+        metrics.register_answered("found", took);
+        metrics.store_meter("login", "insert").asked();
+        metrics.store_meter("login", "insert").refused("full");
+        metrics.store_records("login", 7);
+        metrics.actor_activated("login");
+        metrics.actor_activated("login");
+        metrics.actor_passivated("login");
+        metrics.token_issued("code");
+        metrics.token_refused("expired");
+    }
+
+    #[test]
+    fn each_event_shows_under_its_name() {
+        let metrics = metrics();
+        everything_once(&metrics);
+        let text = metrics.render();
+        for line in [
+            r#"passerelle_http_requests_total{endpoint="/api/v2/token",listener="public",status="2xx"} 1"#,
+            r#"passerelle_http_request_duration_seconds_bucket{endpoint="/api/v2/token",listener="public",le="0.005"} 1"#,
+            r#"passerelle_login_transitions_total{to="away"} 1"#,
+            r#"passerelle_login_outcomes_total{error="Y100002",outcome="refused"} 1"#,
+            r#"passerelle_connector_calls_total{connector="impots",operation="complete",outcome="Y020040"} 1"#,
+            r#"passerelle_connector_call_duration_seconds_count{connector="impots",operation="complete"} 1"#,
+            r#"passerelle_connector_clock_skew_seconds{connector="impots"} -1.5"#,
+            r#"passerelle_register_answers_total{answer="found"} 1"#,
+            "passerelle_register_call_duration_seconds_count 1",
+            r#"passerelle_store_operations_total{kind="login",verb="insert"} 1"#,
+            r#"passerelle_store_errors_total{error="full",kind="login",verb="insert"} 1"#,
+            r#"passerelle_store_records{kind="login"} 7"#,
+            r#"passerelle_actors_live{actor="login"} 1"#,
+            r#"passerelle_actors_activated_total{actor="login"} 2"#,
+            r#"passerelle_actors_passivated_total{actor="login"} 1"#,
+            r#"passerelle_tokens_issued_total{kind="code"} 1"#,
+            r#"passerelle_token_refusals_total{reason="expired"} 1"#,
+            "process_start_time_seconds 1800000000.5",
+        ] {
+            assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");
+        }
+        assert!(text.contains("passerelle_build_info{version="));
+    }
+
+    #[test]
+    #[cfg(target_os = "linux")]
+    fn the_process_is_measured_at_the_scrape() {
+        let text = metrics().render();
+        for name in ["process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "process_max_fds"] {
+            assert!(text.contains(&format!("\n{name} ")), "{name} is missing in\n{text}");
+        }
+    }
+
+    #[test]
+    fn two_hubs_in_one_process_do_not_count_together() {
+        let (one, other) = (metrics(), metrics());
+        one.login_reached("away");
+        assert!(!other.render().contains("login_transitions_total{"));
+    }
+
+    #[test]
+    fn samplers_speak_before_each_scrape() {
+        let metrics = metrics();
+        let records = Arc::new(std::sync::atomic::AtomicUsize::new(3));
+        let sampled = Arc::clone(&records);
+        metrics.sample_with(move |metrics| metrics.store_records("code", sampled.load(std::sync::atomic::Ordering::Relaxed)));
+        assert!(metrics.render().contains("passerelle_store_records{kind=\"code\"} 3"));
+        records.store(4, std::sync::atomic::Ordering::Relaxed);
+        assert!(metrics.render().contains("passerelle_store_records{kind=\"code\"} 4"));
+    }
+}
