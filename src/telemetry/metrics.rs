@@ -7,9 +7,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
 use prometheus::core::Collector;
-use prometheus::{
-    GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder,
-};
+use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
 use crate::env::Timestamp;
 use crate::ids::ConnectorId;

@@ -1,1 +1,5 @@
 //! web.
+
+pub mod form;
+pub mod private;
+pub mod shell;

@@ -1,0 +1,132 @@
+//! L4 · What the operator's machinery asks on the private listener: alive, ready, metrics.
+//!
+//! Owns: `/livez`, `/readyz`, `/metrics`. Must not know: what is checked; each check is a closure with a name.
+
+use std::collections::BTreeMap;
+use std::fmt;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use actix_web::web::{self, Data, ServiceConfig};
+use actix_web::{HttpResponse, http::StatusCode};
+use serde::Serialize;
+
+use crate::telemetry::Metrics;
+
+/// `Err` says, for an operator, why not.
+type Check = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// Whether this process should be sent requests: every named check agrees, and it is not going down.
+#[derive(Default)]
+pub struct Readiness {
+    checks: Vec<(&'static str, Check)>,
+    draining: AtomicBool,
+}
+
+impl Readiness {
+    /// Adds a check. It is asked at each `/readyz`: it must look at something already known, and never wait.
+    #[must_use]
+    pub fn with(mut self, name: &'static str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
+        self.checks.push((name, Box::new(check)));
+        self
+    }
+
+    /// From now on not ready: the first step of going down.
+    pub fn drain(&self) {
+        self.draining.store(true, Ordering::SeqCst);
+    }
+
+    /// What is not ready, by name, with the reason; empty when all is well.
+    #[must_use]
+    pub fn complaints(&self) -> BTreeMap<&'static str, String> {
+        let complaint = |(name, check): &(&'static str, Check)| check().err().map(|reason| (*name, reason));
+        let mut complaints: BTreeMap<_, _> = self.checks.iter().filter_map(complaint).collect();
+        if self.draining.load(Ordering::SeqCst) {
+            complaints.insert("draining", "this process is going down".to_owned());
+        }
+        complaints
+    }
+}
+
+impl fmt::Debug for Readiness {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_list().entries(self.checks.iter().map(|(name, _)| name)).finish()
+    }
+}
+
+/// Adds the three paths to an application of its own.
+pub fn configure(config: &mut ServiceConfig, readiness: Arc<Readiness>, metrics: Arc<Metrics>) {
+    config
+        .app_data(Data::from(readiness))
+        .app_data(Data::from(metrics))
+        .service(web::resource("/livez").get(alive).head(alive))
+        .service(web::resource("/readyz").get(ready).head(ready))
+        .service(web::resource("/metrics").get(scrape));
+}
+
+#[derive(Serialize)]
+struct Ready {
+    ready: bool,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    not_ready: BTreeMap<&'static str, String>,
+}
+
+/// True as long as anything answers at all: a hub that is not ready must not be restarted for it.
+async fn alive() -> HttpResponse {
+    HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(serde_json::json!({ "alive": true }))
+}
+
+async fn ready(readiness: Data<Readiness>) -> HttpResponse {
+    let not_ready = readiness.complaints();
+    let status = if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = Ready { ready: not_ready.is_empty(), not_ready };
+    HttpResponse::build(status).insert_header(("cache-control", "no-store")).json(body)
+}
+
+async fn scrape(metrics: Data<Metrics>) -> HttpResponse {
+    HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(metrics.render())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Timestamp;
+    use actix_web::{App, test};
+
+    async fn answer(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
+        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let app = test::init_service(App::new().configure(|config| configure(config, Arc::clone(readiness), metrics))).await;
+        let response = test::call_service(&app, test::TestRequest::get().uri(path).to_request()).await;
+        let status = response.status().as_u16();
+        (status, String::from_utf8(test::read_body(response).await.to_vec()).unwrap())
+    }
+
+    #[actix_web::test]
+    async fn readiness_names_what_is_missing() {
+        let keys = Arc::new(AtomicBool::new(false));
+        let loaded = Arc::clone(&keys);
+        let readiness = Readiness::default()
+            .with("store", || Ok(()))
+            .with("keys", move || if loaded.load(Ordering::SeqCst) { Ok(()) } else { Err("no signing key is loaded".into()) });
+        let readiness = Arc::new(readiness);
+        let missing = r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded"}}"#;
+        assert_eq!(answer(&readiness, "/readyz").await, (503, missing.into()));
+        keys.store(true, Ordering::SeqCst);
+        assert_eq!(answer(&readiness, "/readyz").await, (200, r#"{"ready":true}"#.into()));
+    }
+
+    #[actix_web::test]
+    async fn going_down_is_not_ready_but_alive() {
+        let readiness = Arc::new(Readiness::default());
+        readiness.drain();
+        let (status, body) = answer(&readiness, "/readyz").await;
+        assert_eq!((status, body.contains("draining")), (503, true));
+        assert_eq!(answer(&readiness, "/livez").await.0, 200);
+    }
+
+    #[actix_web::test]
+    async fn metrics_are_served_as_text() {
+        let (status, body) = answer(&Arc::new(Readiness::default()), "/metrics").await;
+        assert_eq!((status, body.contains("passerelle_build_info")), (200, true));
+    }
+}

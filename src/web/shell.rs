@@ -1,0 +1,417 @@
+//! L4 · The public listener's outer shell, around every handler (architecture 10, decisions 2 and 4).
+//!
+//! Owns: in this order, panic → 500, deadline → 408, Host → 421, request metrics, security headers; and the bodies of these
+//! early answers. Must not know: routes, beyond the four whose errors are JSON.
+
+use std::panic::AssertUnwindSafe;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::body::{BoxBody, MessageBody};
+use actix_web::dev::{ServiceRequest, ServiceResponse};
+use actix_web::error::InternalError;
+use actix_web::http::StatusCode;
+use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
+use actix_web::middleware::Next;
+use actix_web::{Error, HttpResponse, HttpResponseBuilder};
+use futures_util::FutureExt;
+use serde_json::json;
+use tokio::time::{Instant, timeout};
+use url::Url;
+
+use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::{Listener, Metrics};
+
+/// Paths whose callers are programs: their errors are JSON, everybody else's are pages.
+const JSON_PATHS: [&str; 4] = ["/api/v2/token", "/api/v2/userinfo", "/api/v2/token/revocation", "/api/v2/checktoken"];
+
+/// The endpoint label of a request that no route took, and of one that never came to an answer of its own.
+const UNMATCHED: &str = "unmatched";
+const UNFINISHED: &str = "unfinished";
+
+/// No script, and nothing from elsewhere, on a page that is made in trouble.
+const EARLY_PAGE_POLICY: &str =
+    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum ShellFault {
+    #[error("base_url `{0}` is no http or https address with a host; write it as https://login.example.org")]
+    BaseUrl(String),
+}
+
+type Page = Box<dyn Fn(ErrorCode) -> String + Send + Sync>;
+
+/// What stands around every handler. Use it as the application's last `wrap`, which is the outermost:
+/// `App::new()….wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))`.
+pub struct Shell {
+    host: Host,
+    deadline: Duration,
+    metrics: Arc<Metrics>,
+    page: Page,
+}
+
+impl Shell {
+    /// `deadline` is for the whole request, its body included. `page` renders the HTML of an early answer.
+    ///
+    /// # Errors
+    /// `BaseUrl`.
+    pub fn new(
+        base_url: &str,
+        deadline: Duration,
+        metrics: Arc<Metrics>,
+        page: impl Fn(ErrorCode) -> String + Send + Sync + 'static,
+    ) -> Result<Self, ShellFault> {
+        let host = Host::of(base_url).ok_or_else(|| ShellFault::BaseUrl(base_url.to_owned()))?;
+        Ok(Self { host, deadline, metrics, page: Box::new(page) })
+    }
+
+    /// The middleware.
+    ///
+    /// # Errors
+    /// An early answer (408, 500), or the error of a handler; either way it carries the finished response.
+    pub async fn around<B: MessageBody + 'static>(
+        self: Arc<Self>,
+        request: ServiceRequest,
+        next: Next<B>,
+    ) -> Result<ServiceResponse<BoxBody>, Error> {
+        let started = Instant::now();
+        let form = Form::of(request.path());
+        let answer = if self.host.is_meant_by(&request) {
+            self.call(form, request, next).await
+        } else {
+            Ok(request.into_response(self.early(form, ErrorCode::UnknownHost)))
+        };
+        let answer = self.dress(answer);
+        let (endpoint, status) = match &answer {
+            Ok(response) => (response.request().match_pattern(), response.status()),
+            Err(error) => (Some(UNFINISHED.to_owned()), error.as_response_error().status_code()),
+        };
+        self.metrics.http_request(Listener::Public, endpoint.as_deref().unwrap_or(UNMATCHED), status.as_u16(), started.elapsed());
+        answer
+    }
+
+    /// The handler, within its time, and without its panic.
+    async fn call<B: MessageBody + 'static>(
+        &self,
+        form: Form,
+        request: ServiceRequest,
+        next: Next<B>,
+    ) -> Result<ServiceResponse<BoxBody>, Error> {
+        let handler = AssertUnwindSafe(async move { next.call(request).await }).catch_unwind();
+        // actix never times out a body: one that drips for ever would hold its connection for ever.
+        match timeout(self.deadline, handler).await {
+            Ok(Ok(answer)) => answer.map(ServiceResponse::map_into_boxed_body),
+            Ok(Err(_panic)) => {
+                tracing::error!(code = ErrorCode::Internal.entry().code, "a handler panicked");
+                Err(finished(self.early(form, ErrorCode::Internal), ErrorCode::Internal))
+            }
+            Err(_elapsed) => {
+                let mut response = self.early(form, ErrorCode::RequestTimeout);
+                // The rest of the body would be read as the next request.
+                response.head_mut().set_connection_type(actix_web::http::ConnectionType::Close);
+                Err(finished(response, ErrorCode::RequestTimeout))
+            }
+        }
+    }
+
+    fn early(&self, form: Form, code: ErrorCode) -> HttpResponse {
+        let entry = code.entry();
+        let mut response =
+            HttpResponseBuilder::new(StatusCode::from_u16(entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
+        match form {
+            Form::Json => response
+                .content_type("application/json; charset=utf-8")
+                .body(json!({ "error": entry.oauth, "error_description": entry.description }).to_string()),
+            Form::Page => response
+                .content_type("text/html;charset=UTF-8")
+                .insert_header((header::CONTENT_SECURITY_POLICY, EARLY_PAGE_POLICY))
+                .body((self.page)(code)),
+        }
+    }
+
+    /// Puts the security headers on whatever goes out, also on the errors of inner layers.
+    fn dress(&self, answer: Result<ServiceResponse<BoxBody>, Error>) -> Result<ServiceResponse<BoxBody>, Error> {
+        match answer {
+            Ok(mut response) => {
+                self.add_headers(response.headers_mut());
+                Ok(response)
+            }
+            Err(error) => {
+                let mut response = error.error_response();
+                self.add_headers(response.headers_mut());
+                Err(InternalError::from_response(error, response).into())
+            }
+        }
+    }
+
+    fn add_headers(&self, headers: &mut HeaderMap) {
+        let mut set = |name: HeaderName, value: &'static str| headers.insert(name, HeaderValue::from_static(value));
+        set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
+        set(header::REFERRER_POLICY, "no-referrer");
+        set(header::X_FRAME_OPTIONS, "DENY");
+        if self.host.scheme == Scheme::Https {
+            set(header::STRICT_TRANSPORT_SECURITY, "max-age=31536000");
+        }
+        if !headers.contains_key(header::CACHE_CONTROL) {
+            headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
+        }
+    }
+}
+
+/// A response that travels as an error, because the request it answers is gone.
+fn finished(response: HttpResponse, code: ErrorCode) -> Error {
+    InternalError::from_response(code.entry().code, response).into()
+}
+
+/// How an early answer is written.
+#[derive(Clone, Copy)]
+enum Form {
+    Json,
+    Page,
+}
+
+impl Form {
+    fn of(path: &str) -> Self {
+        if JSON_PATHS.contains(&path) { Self::Json } else { Self::Page }
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Scheme {
+    Http,
+    Https,
+}
+
+/// The one host name that is served. Any other is refused: a page or a redirect made for it would be poisoned.
+struct Host {
+    scheme: Scheme,
+    /// As the Host header has it, in lower case: `login.example.org`, `127.0.0.1:8080`, `[::1]:8080`.
+    authority: String,
+    /// The same with the scheme's own port written out, if that is the port.
+    with_default_port: Option<String>,
+}
+
+impl Host {
+    fn of(base_url: &str) -> Option<Self> {
+        let url = Url::parse(base_url).ok()?;
+        let (scheme, default_port) = match url.scheme() {
+            "https" => (Scheme::Https, 443),
+            "http" => (Scheme::Http, 80),
+            _ => return None,
+        };
+        let name = url.host_str().filter(|name| !name.is_empty())?;
+        Some(match url.port() {
+            Some(port) => Self { scheme, authority: format!("{name}:{port}"), with_default_port: None },
+            None => Self { scheme, authority: name.to_owned(), with_default_port: Some(format!("{name}:{default_port}")) },
+        })
+    }
+
+    /// The request's own target goes before its Host header (RFC 9112, 3.2.2). Forwarded headers are not looked at.
+    fn is_meant_by(&self, request: &ServiceRequest) -> bool {
+        let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+        let asked = request.uri().authority().map(|authority| authority.as_str()).or_else(header);
+        asked.is_some_and(|asked| {
+            let is = |known: &str| asked.eq_ignore_ascii_case(known);
+            is(&self.authority) || self.with_default_port.as_deref().is_some_and(is)
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Timestamp;
+    use crate::web::form::Pairs;
+    use actix_web::dev::Payload;
+    use actix_web::middleware::from_fn;
+    use actix_web::test::TestRequest;
+    use actix_web::web::{self, Bytes};
+    use actix_web::{App, HttpRequest, test};
+    use futures_util::stream;
+
+    struct Answer {
+        status: u16,
+        headers: HeaderMap,
+        body: String,
+        metrics: String,
+    }
+
+    impl Answer {
+        fn header(&self, name: &str) -> &str {
+            self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+        }
+    }
+
+    async fn form(request: HttpRequest, body: web::Payload) -> HttpResponse {
+        match Pairs::from_body(&request, body).await {
+            Ok(_) => HttpResponse::Ok().finish(),
+            Err(fault) => HttpResponse::BadRequest().body(fault.to_string()),
+        }
+    }
+
+    async fn keys() -> HttpResponse {
+        HttpResponse::Ok().insert_header(("cache-control", "public, max-age=600")).finish()
+    }
+
+    async fn broken() -> HttpResponse {
+        panic!("the handler is broken")
+    }
+
+    async fn refusing() -> Result<HttpResponse, Error> {
+        Err(actix_web::error::ErrorForbidden("no"))
+    }
+
+    /// A body that sends a little and then nothing more, for ever.
+    fn dripping() -> Payload {
+        let drops = stream::iter([Ok(Bytes::from_static(b"grant_type="))]);
+        Payload::Stream { payload: Box::pin(futures_util::StreamExt::chain(drops, stream::pending())) }
+    }
+
+    async fn ask(base_url: &str, request: TestRequest, body: Option<Payload>) -> Answer {
+        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let page = |code: ErrorCode| format!("<p>{}</p>", code.entry().code);
+        let shell = Arc::new(Shell::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page).unwrap());
+        let app = App::new()
+            .service(web::resource("/api/v2/token").post(form))
+            .service(web::resource("/api/v2/callback/{connector}").post(form).get(broken))
+            .service(web::resource("/api/v2/userinfo").get(broken))
+            .service(web::resource("/keys").get(keys))
+            .service(web::resource("/refused").get(refusing))
+            .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
+        let app = test::init_service(app).await;
+        let request = request.to_request();
+        let request = match body {
+            Some(body) => request.replace_payload(body).0,
+            None => request,
+        };
+        let response = match test::try_call_service(&app, request).await {
+            Ok(response) => response.into_parts().1,
+            Err(error) => error.error_response(),
+        };
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = actix_web::body::to_bytes(response.into_body()).await.unwrap();
+        Answer { status, headers, body: String::from_utf8(body.to_vec()).unwrap(), metrics: metrics.render() }
+    }
+
+    const BASE: &str = "https://login.example.org";
+
+    fn get(path: &str) -> TestRequest {
+        TestRequest::get().uri(path).insert_header(("host", "login.example.org"))
+    }
+
+    fn post(path: &str) -> TestRequest {
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        TestRequest::post().uri(path).insert_header(("host", "login.example.org")).insert_header(form)
+    }
+
+    #[actix_web::test]
+    async fn unknown_host_is_misdirected() {
+        for (base, host, status) in [
+            (BASE, "login.example.org", 200),
+            (BASE, "LOGIN.example.org:443", 200),
+            (BASE, "login.example.org:8443", 421),
+            (BASE, "login.example.org.", 421),
+            (BASE, "evil.example", 421),
+            (BASE, "login.example.org@evil.example", 421),
+            (BASE, "", 421),
+            ("http://127.0.0.1:8080", "127.0.0.1:8080", 200),
+            ("http://127.0.0.1:8080", "127.0.0.1", 421),
+            ("http://127.0.0.1:8080", "localhost:8080", 421),
+            ("http://[::1]:8080/", "[::1]:8080", 200),
+        ] {
+            let answer = ask(base, TestRequest::get().uri("/keys").insert_header(("host", host)), None).await;
+            assert_eq!(answer.status, status, "{host} at {base}");
+        }
+        let none = ask(BASE, TestRequest::get().uri("/keys"), None).await;
+        assert_eq!((none.status, none.body.as_str()), (421, "<p>Y000421</p>"));
+    }
+
+    #[actix_web::test]
+    async fn forwarded_headers_do_not_change_the_host() {
+        let evil = TestRequest::get().uri("/keys").insert_header(("host", "evil.example"));
+        let evil =
+            evil.insert_header(("x-forwarded-host", "login.example.org")).insert_header(("forwarded", "host=login.example.org"));
+        assert_eq!(ask(BASE, evil, None).await.status, 421);
+    }
+
+    #[actix_web::test]
+    async fn the_target_goes_before_the_host_header() {
+        let absolute = TestRequest::get().uri("http://evil.example/keys").insert_header(("host", "login.example.org"));
+        assert_eq!(ask(BASE, absolute, None).await.status, 421);
+        let absolute = TestRequest::get().uri("https://login.example.org/keys").insert_header(("host", "evil.example"));
+        assert_eq!(ask(BASE, absolute, None).await.status, 200);
+    }
+
+    #[actix_web::test]
+    async fn dripping_body_is_cut() {
+        tokio::time::pause();
+        let began = Instant::now();
+        let answer = ask(BASE, post("/api/v2/token"), Some(dripping())).await;
+        assert_eq!(answer.status, 408);
+        assert_eq!(began.elapsed().as_secs(), 10);
+        let json = r#"{"error":"invalid_request","error_description":"The request took too long to arrive."}"#;
+        assert_eq!((answer.header("content-type"), answer.body.as_str()), ("application/json; charset=utf-8", json));
+        assert!(
+            answer.metrics.contains(r#"passerelle_http_requests_total{endpoint="unfinished",listener="public",status="4xx"} 1"#)
+        );
+        let page = ask(BASE, post("/api/v2/callback/impots"), Some(dripping())).await;
+        assert_eq!((page.status, page.body.as_str()), (408, "<p>Y000408</p>"));
+    }
+
+    #[actix_web::test]
+    async fn panic_becomes_500() {
+        let page = ask(BASE, get("/api/v2/callback/impots"), None).await;
+        assert_eq!((page.status, page.body.as_str()), (500, "<p>Y000500</p>"));
+        assert_eq!(page.header("content-type"), "text/html;charset=UTF-8");
+        assert!(page.header("content-security-policy").starts_with("default-src 'none'"));
+        assert_eq!(page.header("x-frame-options"), "DENY");
+        assert!(page.metrics.contains(r#"status="5xx"} 1"#));
+        let json = ask(BASE, get("/api/v2/userinfo"), None).await;
+        assert_eq!((json.status, json.body.contains("server_error"), json.body.contains("broken")), (500, true, false));
+    }
+
+    #[actix_web::test]
+    async fn every_answer_carries_the_security_headers() {
+        for (path, status) in
+            [("/keys", 200), ("/refused", 403), ("/nothing", 404), ("/api/v2/token", 405), ("/api/v2/userinfo", 500)]
+        {
+            let answer = ask(BASE, get(path), None).await;
+            assert_eq!(answer.status, status, "{path}");
+            for (name, value) in [
+                ("x-content-type-options", "nosniff"),
+                ("referrer-policy", "no-referrer"),
+                ("x-frame-options", "DENY"),
+                ("strict-transport-security", "max-age=31536000"),
+                ("cache-control", if path == "/keys" { "public, max-age=600" } else { "no-store" }),
+            ] {
+                assert_eq!(answer.header(name), value, "{name} of {path}");
+            }
+        }
+    }
+
+    #[actix_web::test]
+    async fn plain_http_promises_no_https() {
+        let answer = ask("http://localhost", TestRequest::get().uri("/keys").insert_header(("host", "localhost")), None).await;
+        assert_eq!((answer.status, answer.header("strict-transport-security")), (200, ""));
+    }
+
+    #[actix_web::test]
+    async fn requests_are_counted_by_route_and_never_by_path() {
+        let matched = ask(BASE, post("/api/v2/callback/somebody"), None).await;
+        assert!(matched.metrics.contains(r#"endpoint="/api/v2/callback/{connector}""#), "{}", matched.metrics);
+        let unmatched = ask(BASE, get("/somebody"), None).await;
+        assert!(unmatched.metrics.contains(r#"{endpoint="unmatched",listener="public",status="4xx"} 1"#));
+        for answer in [matched, unmatched] {
+            assert!(!answer.metrics.contains("somebody"));
+        }
+    }
+
+    #[::core::prelude::v1::test]
+    fn a_base_url_without_a_host_is_named() {
+        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        for wrong in ["login.example.org", "ftp://login.example.org", "data:x", ""] {
+            let fault = Shell::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_| String::new()).err().unwrap();
+            assert_eq!(fault, ShellFault::BaseUrl(wrong.into()));
+        }
+    }
+}
