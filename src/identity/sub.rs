@@ -8,7 +8,7 @@
 //!           field(birthplace) field(birthcountry)
 //! field(x) = length of x in bytes as u32, big-endian, then x as UTF-8
 //! ```
-//! Given names are joined by one space; both names are folded ([`pivot::fold`]); birthplace is empty unless born in
+//! Given names are joined by one space; both names are folded ([`super::pivot::fold`]); birthplace is empty unless born in
 //! the home country. From an identity provider without a pivot identity (`subject = "provider"`):
 //! `message = field(sector) field(connector id) field(upstream sub)`. No message of three fields equals one of seven,
 //! for lengths are read from the front. `docs/subject.md` says this for other languages, with the test vectors that
