@@ -1,0 +1,372 @@
+//! The demo service provider: a relying party as one should be written, to see what a sign-in gives.
+//!
+//! Owns: its own sign-in (state, nonce, PKCE), its own session, the checks before anything is used (R156). Must not
+//! know: the hub's inside. It speaks to the hub over HTTP only, like any service provider.
+
+mod hub;
+mod judge;
+mod memory;
+
+use std::net::TcpListener;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::cookie::{Cookie, SameSite};
+use actix_web::dev::Server;
+use actix_web::http::{StatusCode, header};
+use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
+use serde_json::{Map, Value};
+use url::{Url, form_urlencoded};
+
+use self::hub::{Hub, HubFault, Metadata, Tokens};
+use self::judge::{Expected, Refusal};
+use self::memory::Memory;
+use crate::demo::service_provider_page::{Decoded, Failed, SignedIn, SignedOut, View, render};
+use crate::digest;
+use crate::env::Env;
+use crate::ids::Secret;
+use crate::protocol::acr::Level;
+use crate::protocol::alg::SigningAlg;
+use crate::token::verify::Opened;
+
+/// How long a person may take at the hub, and how long a finished sign-in is shown.
+const LIFE: Duration = Duration::from_secs(30 * 60);
+/// Sign-ins under way, and finished ones, at most.
+const CAPACITY: usize = 1000;
+
+/// What the service provider was registered with.
+#[derive(Clone)]
+pub struct Settings {
+    /// The hub's issuer, as in its discovery document: `https://hub.example/api/v2`.
+    pub issuer: String,
+    pub client_id: String,
+    pub client_secret: Secret<String>,
+    /// Registered at the hub; its path is `/callback`.
+    pub redirect_uri: String,
+    /// Space-separated, `openid` included.
+    pub scopes: String,
+    /// The level of assurance that a sign-in asks for.
+    pub acr: Level,
+    /// The registered algorithm of ID token and userinfo.
+    pub alg: SigningAlg,
+    /// Begins the names of its cookies: cookies ignore ports, and the hub may run on the same host.
+    pub cookie_prefix: String,
+}
+
+#[derive(thiserror::Error, Debug)]
+pub enum SetupFault {
+    #[error("the demo service provider's redirect_uri must be an absolute URL with the path /callback")]
+    RedirectUri,
+    #[error("the demo service provider's HTTP client can't be built: {0}")]
+    Client(reqwest::Error),
+}
+
+/// A service provider that can be started on any listener; several may run in one process.
+pub struct DemoServiceProvider {
+    settings: Settings,
+    env: Env,
+    hub: Hub,
+    secure: bool,
+    /// By `state`.
+    pending: Memory<Arc<Pending>>,
+    /// By the fingerprint of the session cookie.
+    finished: Memory<Arc<Outcome>>,
+}
+
+/// A sign-in under way.
+struct Pending {
+    nonce: String,
+    verifier: Secret<String>,
+    /// Fingerprint of the cookie that only the browser that began has.
+    binding: String,
+    metadata: Metadata,
+}
+
+enum Outcome {
+    SignedIn(SignedIn),
+    Failed(Failed),
+}
+
+/// Why a callback did not sign anybody in.
+#[derive(thiserror::Error, Debug)]
+enum CallbackFault {
+    #[error(transparent)]
+    Hub(#[from] HubFault),
+    #[error(transparent)]
+    Refused(#[from] Refusal),
+    #[error("The answer names another issuer, or none (RFC 9207).")]
+    Issuer,
+    #[error("The answer holds neither a code nor an error.")]
+    Empty,
+}
+
+impl DemoServiceProvider {
+    /// # Errors
+    /// `RedirectUri` or `Client`.
+    pub fn new(settings: Settings, env: Env) -> Result<Self, SetupFault> {
+        let redirect_uri = Url::parse(&settings.redirect_uri).map_err(|_| SetupFault::RedirectUri)?;
+        if redirect_uri.path() != "/callback" {
+            return Err(SetupFault::RedirectUri);
+        }
+        let secure = redirect_uri.scheme() == "https";
+        let hub = Hub::new().map_err(SetupFault::Client)?;
+        Ok(Self { settings, env, hub, secure, pending: Memory::new(CAPACITY), finished: Memory::new(CAPACITY) })
+    }
+
+    /// Serves on `listener` until the returned server is stopped. One worker: it is a demo, and its HTTP client belongs
+    /// to one runtime.
+    ///
+    /// # Errors
+    /// If the listener can't be used.
+    pub fn start(self, listener: TcpListener) -> std::io::Result<Server> {
+        let this = web::Data::new(self);
+        let app = move || App::new().app_data(this.clone()).configure(Self::routes);
+        Ok(HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run())
+    }
+
+    /// The routes, for an app whose data holds `web::Data<DemoServiceProvider>`.
+    pub fn routes(config: &mut web::ServiceConfig) {
+        config
+            .app_data(web::PayloadConfig::new(4096))
+            .service(web::resource("/").route(web::get().to(show)))
+            .service(web::resource("/login").route(web::post().to(log_in)))
+            .service(web::resource("/callback").route(web::get().to(callback)))
+            .service(web::resource("/logout").route(web::post().to(log_out)));
+    }
+
+    fn session_cookie(&self) -> String {
+        self.cookie_name("session")
+    }
+
+    /// One cookie for each sign-in, so that tabs do not disturb each other.
+    fn login_cookie(&self, state: &str) -> String {
+        self.cookie_name(&format!("login-{}", state.get(..8).unwrap_or_default()))
+    }
+
+    fn cookie_name(&self, what: &str) -> String {
+        let host = if self.secure { "__Host-" } else { "" };
+        format!("{host}{}-{what}", self.settings.cookie_prefix)
+    }
+
+    fn cookie(&self, name: String, value: String) -> Cookie<'static> {
+        let cookie = Cookie::build(name, value).path("/").http_only(true).same_site(SameSite::Lax);
+        cookie.secure(self.secure).finish()
+    }
+
+    fn expired(&self, name: String) -> Cookie<'static> {
+        let mut cookie = self.cookie(name, String::new());
+        cookie.make_removal();
+        cookie
+    }
+
+    /// RFC 6749, 4.1.1 with RFC 7636 and OpenID Connect Core 3.1.2.1.
+    fn authorization_url(&self, pending: &Pending, state: &str, ui_locales: Option<&str>) -> Option<String> {
+        let mut url = Url::parse(&pending.metadata.authorization_endpoint).ok()?;
+        let challenge = digest::fingerprint(pending.verifier.reveal());
+        url.query_pairs_mut()
+            .append_pair("response_type", "code")
+            .append_pair("client_id", &self.settings.client_id)
+            .append_pair("redirect_uri", &self.settings.redirect_uri)
+            .append_pair("scope", &self.settings.scopes)
+            .append_pair("acr_values", self.settings.acr.as_str())
+            .append_pair("claims", r#"{"id_token":{"amr":{"essential":true}}}"#)
+            .append_pair("state", state)
+            .append_pair("nonce", &pending.nonce)
+            .append_pair("code_challenge", &challenge)
+            .append_pair("code_challenge_method", "S256");
+        if let Some(ui_locales) = ui_locales {
+            url.query_pairs_mut().append_pair("ui_locales", ui_locales);
+        }
+        Some(url.into())
+    }
+
+    async fn finish(&self, pending: &Pending, answer: &Answer) -> Result<Outcome, CallbackFault> {
+        let expected = if pending.metadata.authorization_response_iss_parameter_supported { Some("") } else { None };
+        let iss = answer.one("iss").or(expected);
+        if iss.is_some_and(|iss| iss != self.settings.issuer) {
+            return Err(CallbackFault::Issuer); // RFC 9207, 2.4: the answer of another hub
+        }
+        if let Some(error) = answer.one("error") {
+            let description = answer.one("error_description").map(str::to_owned);
+            return Ok(Outcome::Failed(Failed::Returned { error: error.to_owned(), description }));
+        }
+        let code = answer.one("code").ok_or(CallbackFault::Empty)?;
+        let form = [
+            ("grant_type", "authorization_code"),
+            ("client_id", &self.settings.client_id),
+            ("client_secret", self.settings.client_secret.reveal()),
+            ("redirect_uri", &self.settings.redirect_uri),
+            ("code", code),
+            ("code_verifier", pending.verifier.reveal()),
+        ];
+        let tokens = self.hub.redeem(&pending.metadata, &form).await?;
+        self.believe(pending, tokens).await.map(Outcome::SignedIn)
+    }
+
+    /// R156: every check comes before the first use of a claim.
+    async fn believe(&self, pending: &Pending, tokens: Tokens) -> Result<SignedIn, CallbackFault> {
+        let keys = self.hub.keys(&pending.metadata).await?;
+        let expected = Expected {
+            issuer: &self.settings.issuer,
+            client_id: &self.settings.client_id,
+            alg: self.settings.alg,
+            nonce: &pending.nonce,
+            acr: self.settings.acr,
+        };
+        let id_token = judge::id_token(&tokens.id_token, &keys, &expected, self.env.now())?;
+        let answer = self.hub.userinfo(&pending.metadata, &tokens.access_token).await?;
+        let userinfo = judge::userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
+        let frame = |name: &str| matches!(name, "iss" | "aud" | "exp" | "iat");
+        let claims = userinfo.claims.iter().filter(|(name, _)| !frame(name));
+        let claims = claims.map(|(name, value)| (name.clone(), plain(value))).collect();
+        let (id_token, userinfo) = (decoded(tokens.id_token, &id_token), decoded(answer, &userinfo));
+        Ok(SignedIn { id_token, userinfo, claims, token_answer: tokens.raw })
+    }
+}
+
+type This = web::Data<DemoServiceProvider>;
+
+async fn show(this: This, request: HttpRequest) -> HttpResponse {
+    let session = request.cookie(&this.session_cookie());
+    let outcome = session.and_then(|cookie| this.finished.load(&digest::fingerprint(cookie.value()), this.env.now()));
+    let Settings { issuer, scopes, acr, .. } = &this.settings;
+    let signed_out = SignedOut { issuer, acr: acr.as_str(), scopes };
+    match outcome.as_deref() {
+        None => page(StatusCode::OK, &View::SignedOut(signed_out)),
+        Some(Outcome::SignedIn(view)) => page(StatusCode::OK, &View::SignedIn(view)),
+        Some(Outcome::Failed(view)) => page(StatusCode::OK, &View::Failed(view)),
+    }
+}
+
+async fn log_in(this: This, request: HttpRequest, body: web::Bytes) -> HttpResponse {
+    if let Some(refused) = refuse_other_sites(&request) {
+        return refused;
+    }
+    let metadata = match this.hub.discover(&this.settings.issuer).await {
+        Ok(metadata) => metadata,
+        Err(fault) => return refuse(StatusCode::BAD_GATEWAY, &fault.to_string()),
+    };
+    let entropy = this.env.entropy();
+    let (state, binding) = (entropy.token(), entropy.token());
+    let verifier = Secret::new(entropy.token());
+    let pending = Pending { nonce: entropy.token(), verifier, binding: digest::fingerprint(&binding), metadata };
+    let form = Answer::parse(&body);
+    let Some(url) = this.authorization_url(&pending, &state, form.one("ui_locales")) else {
+        return refuse(StatusCode::BAD_GATEWAY, &HubFault::Malformed("configuration document").to_string());
+    };
+    let cookie = this.cookie(this.login_cookie(&state), binding);
+    let now = this.env.now();
+    this.pending.insert(state, Arc::new(pending), now + LIFE, now);
+    go_to(&url, vec![cookie])
+}
+
+async fn callback(this: This, request: HttpRequest) -> HttpResponse {
+    let answer = Answer::parse(request.query_string().as_bytes());
+    let state = answer.one("state").unwrap_or_default();
+    let login_cookie = this.login_cookie(state);
+    // RFC 6749, 10.12: an answer counts once, and only in the browser that asked for it.
+    let pending = request.cookie(&login_cookie).and_then(|cookie| {
+        let binding = digest::fingerprint(cookie.value());
+        this.pending.take(state, this.env.now(), |pending| digest::equal(pending.binding.as_bytes(), binding.as_bytes()))
+    });
+    let Some(pending) = pending else {
+        return refuse(
+            StatusCode::BAD_REQUEST,
+            "The answer belongs to no sign-in that this browser began (its state is unknown).",
+        );
+    };
+    let outcome = this
+        .finish(&pending, &answer)
+        .await
+        .unwrap_or_else(|fault| Outcome::Failed(Failed::Refused { reason: fault.to_string() }));
+    // A fresh session for each outcome: an id known before the sign-in never becomes a signed-in one.
+    let session = this.env.entropy().token();
+    let now = this.env.now();
+    this.forget_session(&request);
+    this.finished.insert(digest::fingerprint(&session), Arc::new(outcome), now + LIFE, now);
+    go_to("/", vec![this.expired(login_cookie), this.cookie(this.session_cookie(), session)])
+}
+
+/// Ends the service provider's own session; the hub's goes on.
+async fn log_out(this: This, request: HttpRequest) -> HttpResponse {
+    if let Some(refused) = refuse_other_sites(&request) {
+        return refused;
+    }
+    this.forget_session(&request);
+    go_to("/", vec![this.expired(this.session_cookie())])
+}
+
+impl DemoServiceProvider {
+    fn forget_session(&self, request: &HttpRequest) {
+        if let Some(cookie) = request.cookie(&self.session_cookie()) {
+            self.finished.take(&digest::fingerprint(cookie.value()), self.env.now(), |_| true);
+        }
+    }
+}
+
+/// A query or form as ordered pairs: a name that stands twice counts as absent, for which one would be meant?
+struct Answer(Vec<(String, String)>);
+
+impl Answer {
+    fn parse(encoded: &[u8]) -> Self {
+        Self(form_urlencoded::parse(encoded).into_owned().collect())
+    }
+
+    fn one(&self, name: &str) -> Option<&str> {
+        let mut values = self.0.iter().filter(|(other, _)| other == name);
+        values.next().filter(|_| values.next().is_none()).map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+    }
+}
+
+/// Login and logout by a form of another site (CSRF). Browsers too old to say where a form stands are let through: the
+/// session cookie is SameSite=Lax.
+fn refuse_other_sites(request: &HttpRequest) -> Option<HttpResponse> {
+    let site = request.headers().get("sec-fetch-site")?;
+    let own = site == "same-origin" || site == "none";
+    (!own).then(|| refuse(StatusCode::FORBIDDEN, "This form was sent by another site."))
+}
+
+fn refuse(status: StatusCode, reason: &str) -> HttpResponse {
+    page(status, &View::Failed(&Failed::Refused { reason: reason.to_owned() }))
+}
+
+fn page(status: StatusCode, view: &View<'_>) -> HttpResponse {
+    HttpResponse::build(status)
+        .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))
+        .insert_header((header::CACHE_CONTROL, "no-store"))
+        .insert_header((header::CONTENT_SECURITY_POLICY, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"))
+        .insert_header((header::REFERRER_POLICY, "no-referrer"))
+        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
+        .body(render(view))
+}
+
+fn go_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
+    let mut answer = HttpResponse::SeeOther();
+    answer.insert_header((header::LOCATION, location)).insert_header((header::CACHE_CONTROL, "no-store"));
+    answer.insert_header((header::REFERRER_POLICY, "no-referrer"));
+    for cookie in cookies {
+        answer.cookie(cookie);
+    }
+    answer.finish()
+}
+
+fn decoded(raw: String, opened: &Opened) -> Decoded {
+    Decoded { raw, header: indented(&opened.header), payload: indented(&opened.claims) }
+}
+
+fn indented(members: &Map<String, Value>) -> String {
+    serde_json::to_string_pretty(members).unwrap_or_default()
+}
+
+/// A claim as a person reads it: text without quotes, lists with commas.
+fn plain(value: &Value) -> String {
+    match value {
+        Value::String(text) => text.clone(),
+        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
+        other => other.to_string(),
+    }
+}
+
+#[cfg(test)]
+#[path = "service_provider/tests.rs"]
+mod tests;

@@ -1,0 +1,232 @@
+//! What a careful service provider checks before it believes anything (R156): OpenID Connect Core 3.1.3.7 and 5.3.2.
+//!
+//! Owns: the rules. Must not know: HTTP, cookies, pages.
+
+use std::time::Duration;
+
+use serde_json::Value;
+
+use crate::env::Timestamp;
+use crate::protocol::acr::Level;
+use crate::protocol::alg::SigningAlg;
+use crate::token::verify::{Expiry, OpenFault, Opened, TimeFault, VerificationKeys, check_times, open_jws};
+
+/// How far the hub's clock may be from ours.
+const TOLERANCE: Duration = Duration::from_secs(60);
+
+/// What this service provider was registered with, and what it sent with this login.
+#[derive(Clone, Copy)]
+pub struct Expected<'a> {
+    pub issuer: &'a str,
+    pub client_id: &'a str,
+    pub alg: SigningAlg,
+    pub nonce: &'a str,
+    /// The least it asked for.
+    pub acr: Level,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Token {
+    Id,
+    Userinfo,
+}
+
+impl std::fmt::Display for Token {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Id => "The ID token",
+            Self::Userinfo => "The userinfo answer",
+        })
+    }
+}
+
+/// Why nothing of an answer was used. Carries nothing of the answer.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Refusal {
+    #[error("{0} can not be trusted: {1}.")]
+    Jws(Token, OpenFault),
+    #[error("{0} names another issuer.")]
+    Issuer(Token),
+    #[error("{0} is meant for another client.")]
+    Audience(Token),
+    #[error("{0} is not valid now: {1}.")]
+    Times(Token, TimeFault),
+    #[error("The ID token belongs to another sign-in (its nonce differs).")]
+    Nonce,
+    #[error("The ID token has no subject.")]
+    NoSubject,
+    #[error("The level of assurance is missing, unknown or lower than the one asked.")]
+    Acr,
+    #[error("The userinfo answer is about somebody else (its sub differs from the ID token's).")]
+    Subject,
+}
+
+/// A proven ID token.
+///
+/// # Errors
+/// The first rule that it breaks.
+pub fn id_token(token: &str, keys: &VerificationKeys, expected: &Expected<'_>, now: Timestamp) -> Result<Opened, Refusal> {
+    let opened = open(Token::Id, token, keys, expected, now)?;
+    if text(&opened, "nonce") != Some(expected.nonce) {
+        return Err(Refusal::Nonce); // Core 3.1.3.7, 11: an ID token replayed from another sign-in
+    }
+    subject(&opened)?;
+    let acr: Option<Level> = opened.claims.get("acr").and_then(|acr| serde_json::from_value(acr.clone()).ok());
+    if acr.is_none_or(|acr| acr < expected.acr) {
+        return Err(Refusal::Acr); // Core 3.1.3.7, 12
+    }
+    Ok(opened)
+}
+
+/// A proven userinfo answer about the subject of a proven ID token.
+///
+/// # Errors
+/// The first rule that it breaks.
+pub fn userinfo(
+    token: &str,
+    keys: &VerificationKeys,
+    expected: &Expected<'_>,
+    id_token: &Opened,
+    now: Timestamp,
+) -> Result<Opened, Refusal> {
+    let opened = open(Token::Userinfo, token, keys, expected, now)?;
+    if text(&opened, "sub") != Some(subject(id_token)?) {
+        return Err(Refusal::Subject); // Core 5.3.2: token substitution
+    }
+    Ok(opened)
+}
+
+fn open(kind: Token, token: &str, keys: &VerificationKeys, expected: &Expected<'_>, now: Timestamp) -> Result<Opened, Refusal> {
+    let opened = open_jws(token, expected.alg, keys).map_err(|fault| Refusal::Jws(kind, fault))?;
+    if text(&opened, "iss") != Some(expected.issuer) {
+        return Err(Refusal::Issuer(kind)); // Core 3.1.3.7, 2
+    }
+    // R035, R054: a string. A list would name audiences that we do not know.
+    if text(&opened, "aud") != Some(expected.client_id) {
+        return Err(Refusal::Audience(kind)); // Core 3.1.3.7, 3
+    }
+    check_times(&opened.claims, Expiry::Required, now, TOLERANCE).map_err(|fault| Refusal::Times(kind, fault))?;
+    Ok(opened)
+}
+
+fn subject(opened: &Opened) -> Result<&str, Refusal> {
+    text(opened, "sub").filter(|sub| !sub.is_empty()).ok_or(Refusal::NoSubject)
+}
+
+fn text<'a>(opened: &'a Opened, name: &str) -> Option<&'a str> {
+    opened.claims.get(name).and_then(Value::as_str)
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::{Map, json};
+
+    use super::*;
+    use crate::digest::base64url;
+    use crate::token::keyring::tests::{RING, T0};
+    use crate::token::{Keyring, Signer as _};
+
+    const EXPECTED: Expected<'static> = Expected {
+        issuer: "https://hub.test/api/v2",
+        client_id: "demo",
+        alg: SigningAlg::ES256,
+        nonce: "n-0123456789012345678901",
+        acr: Level::Eidas1,
+    };
+
+    fn keys() -> VerificationKeys {
+        VerificationKeys::from_jwks(&RING.jwks(T0, Duration::ZERO)).unwrap()
+    }
+
+    fn good() -> Map<String, Value> {
+        let claims = json!({
+            "iss": EXPECTED.issuer, "sub": "pairwise", "aud": "demo", "exp": T0.seconds() + 60, "iat": T0.seconds(),
+            "auth_time": T0.seconds(), "nonce": EXPECTED.nonce, "acr": "eidas1",
+        });
+        claims.as_object().unwrap().clone()
+    }
+
+    async fn signed(ring: &Keyring, claims: &Map<String, Value>) -> String {
+        ring.sign(SigningAlg::ES256, "JWT", &serde_json::to_vec(claims).unwrap(), T0).await.unwrap()
+    }
+
+    async fn judged(name: &str, value: Value) -> Result<(), Refusal> {
+        let mut claims = good();
+        claims.insert(name.into(), value);
+        id_token(&signed(&RING, &claims).await, &keys(), &EXPECTED, T0).map(|_| ())
+    }
+
+    #[tokio::test]
+    async fn honest_answers_are_believed() {
+        let opened = id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
+        userinfo(&signed(&RING, &good()).await, &keys(), &EXPECTED, &opened, T0).unwrap();
+    }
+
+    #[tokio::test]
+    async fn forged_id_tokens_are_refused_by_the_rule_they_break() {
+        let now = T0.seconds();
+        for (name, value, refusal) in [
+            ("iss", json!("https://evil.test"), Refusal::Issuer(Token::Id)),
+            ("iss", json!("https://hub.test/api/v2/"), Refusal::Issuer(Token::Id)),
+            ("aud", json!("another"), Refusal::Audience(Token::Id)),
+            ("aud", json!(["demo", "another"]), Refusal::Audience(Token::Id)),
+            ("nonce", json!("n-of-another-sign-in"), Refusal::Nonce),
+            ("nonce", Value::Null, Refusal::Nonce),
+            ("exp", json!(now - 60), Refusal::Times(Token::Id, TimeFault::Expired)),
+            ("exp", Value::Null, Refusal::Times(Token::Id, TimeFault::Malformed)),
+            ("iat", json!(now + 61), Refusal::Times(Token::Id, TimeFault::Future)),
+            ("nbf", json!(now + 61), Refusal::Times(Token::Id, TimeFault::NotYet)),
+            ("sub", json!(""), Refusal::NoSubject),
+            ("acr", json!("eidas9"), Refusal::Acr),
+            ("acr", Value::Null, Refusal::Acr),
+        ] {
+            assert_eq!(judged(name, value).await, Err(refusal), "{name}");
+        }
+        assert_eq!(judged("exp", json!(now - 59)).await, Ok(()), "clocks may differ by a minute");
+    }
+
+    #[tokio::test]
+    async fn level_below_the_one_asked_is_refused() {
+        let token = signed(&RING, &good()).await;
+        let high = Expected { acr: Level::Eidas2, ..EXPECTED };
+        assert!(id_token(&token, &keys(), &high, T0).is_err_and(|refusal| refusal == Refusal::Acr));
+    }
+
+    #[tokio::test]
+    async fn signature_of_another_key_none_and_changed_claims_are_refused() {
+        let token = signed(&RING, &good()).await;
+        let refused = |token: &str| id_token(token, &keys(), &EXPECTED, T0).map(|_| ()).unwrap_err();
+
+        let [header, _, signature] = token.split('.').collect::<Vec<_>>().try_into().unwrap();
+        let mut claims = good();
+        claims.insert("sub".into(), "root".into());
+        let payload = base64url(&serde_json::to_vec(&claims).unwrap());
+        assert_eq!(refused(&format!("{header}.{payload}.{signature}")), Refusal::Jws(Token::Id, OpenFault::Signature));
+
+        let none = base64url(br#"{"alg":"none"}"#);
+        assert_eq!(refused(&format!("{none}.{payload}.")), Refusal::Jws(Token::Id, OpenFault::Algorithm));
+
+        let stranger = Keyring::ephemeral(T0).unwrap();
+        assert_eq!(refused(&signed(&stranger, &good()).await), Refusal::Jws(Token::Id, OpenFault::UnknownKey));
+
+        let rsa = RING.sign(SigningAlg::RS256, "JWT", &serde_json::to_vec(&good()).unwrap(), T0).await.unwrap();
+        assert_eq!(refused(&rsa), Refusal::Jws(Token::Id, OpenFault::Algorithm));
+    }
+
+    #[tokio::test]
+    async fn userinfo_of_another_subject_issuer_or_client_is_refused() {
+        let opened = id_token(&signed(&RING, &good()).await, &keys(), &EXPECTED, T0).unwrap();
+        for (name, value, refusal) in [
+            ("sub", json!("another"), Refusal::Subject),
+            ("sub", Value::Null, Refusal::Subject),
+            ("iss", json!("https://evil.test"), Refusal::Issuer(Token::Userinfo)),
+            ("aud", json!("another"), Refusal::Audience(Token::Userinfo)),
+            ("exp", json!(1), Refusal::Times(Token::Userinfo, TimeFault::Expired)),
+        ] {
+            let mut claims = good();
+            claims.insert(name.into(), value);
+            let token = signed(&RING, &claims).await;
+            assert_eq!(userinfo(&token, &keys(), &EXPECTED, &opened, T0).map(|_| ()), Err(refusal), "{name}");
+        }
+    }
+}

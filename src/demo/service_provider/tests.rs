@@ -1,0 +1,232 @@
+//! The demo service provider against a hub of the test's own: a real HTTP server on a free port that answers what it is told to.
+
+use std::sync::Mutex;
+
+use actix_web::body::to_bytes;
+use actix_web::cookie::Cookie;
+use actix_web::dev::{ServerHandle, ServiceResponse};
+use actix_web::test;
+use serde_json::json;
+
+use super::*;
+use crate::env::{Env, HandClock, SeededEntropy};
+use crate::token::Signer as _;
+use crate::token::keyring::tests::{RING, T0};
+
+/// What the test's hub saw and what it answers.
+struct FakeHub {
+    issuer: String,
+    nonce: Mutex<String>,
+    token_form: Mutex<Vec<(String, String)>>,
+    userinfo_sub: &'static str,
+}
+
+async fn fake_jwt(hub: &FakeHub, sub: &str) -> String {
+    let now = T0.seconds();
+    let claims = json!({
+        "iss": hub.issuer, "sub": sub, "aud": "demo", "exp": now + 60, "iat": now, "auth_time": now,
+        "nonce": *hub.nonce.lock().unwrap(), "acr": "eidas1", "given_name": "Ada <b>",
+    });
+    RING.sign(SigningAlg::ES256, "JWT", &serde_json::to_vec(&claims).unwrap(), T0).await.unwrap()
+}
+
+fn hub_routes(config: &mut web::ServiceConfig) {
+    type FakeData = web::Data<FakeHub>;
+    let json = |body: String| HttpResponse::Ok().content_type("application/json").body(body);
+    config
+        .route(
+            "/.well-known/openid-configuration",
+            web::get().to(move |hub: FakeData| async move {
+                let at = |path: &str| format!("{}{path}", hub.issuer);
+                json(
+                    json!({
+                        "issuer": hub.issuer, "authorization_endpoint": at("/authorize"), "token_endpoint": at("/token"),
+                        "userinfo_endpoint": at("/userinfo"), "jwks_uri": at("/jwks"),
+                        "authorization_response_iss_parameter_supported": true,
+                    })
+                    .to_string(),
+                )
+            }),
+        )
+        .route("/jwks", web::get().to(|| async { RING.jwks(T0, Duration::ZERO) }))
+        .route(
+            "/token",
+            web::post().to(move |hub: FakeData, body: web::Bytes| async move {
+                *hub.token_form.lock().unwrap() = form_urlencoded::parse(&body).into_owned().collect();
+                let id_token = fake_jwt(&hub, "ada").await;
+                json(json!({ "access_token": "at", "token_type": "Bearer", "id_token": id_token }).to_string())
+            }),
+        )
+        .route(
+            "/userinfo",
+            web::get().to(|hub: FakeData| async move {
+                HttpResponse::Ok().content_type("application/jwt").body(fake_jwt(&hub, hub.userinfo_sub).await)
+            }),
+        );
+}
+
+fn start_hub(userinfo_sub: &'static str) -> (web::Data<FakeHub>, ServerHandle) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let issuer = format!("http://{}", listener.local_addr().unwrap());
+    let hub = web::Data::new(FakeHub { issuer, nonce: Mutex::default(), token_form: Mutex::default(), userinfo_sub });
+    let data = hub.clone();
+    let app = move || App::new().app_data(data.clone()).configure(hub_routes);
+    let server = HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run();
+    let handle = server.handle();
+    actix_web::rt::spawn(server);
+    (hub, handle)
+}
+
+fn service_provider(issuer: &str) -> This {
+    let settings = Settings {
+        issuer: issuer.into(),
+        client_id: "demo".into(),
+        client_secret: Secret::new("a-secret-of-32-characters-or-more".into()),
+        redirect_uri: "http://localhost:9/callback".into(),
+        scopes: "openid given_name".into(),
+        acr: Level::Eidas1,
+        alg: SigningAlg::ES256,
+        cookie_prefix: "sp".into(),
+    };
+    let env = Env::new(Arc::new(HandClock::at(T0)), Arc::new(SeededEntropy::new(7)));
+    web::Data::new(DemoServiceProvider::new(settings, env).unwrap())
+}
+
+async fn call(this: &This, request: test::TestRequest, cookies: &[Cookie<'static>]) -> ServiceResponse {
+    let app = test::init_service(App::new().app_data(this.clone()).configure(DemoServiceProvider::routes)).await;
+    let request = cookies.iter().fold(request, |request, cookie| request.cookie(cookie.clone()));
+    test::call_service(&app, request.to_request()).await
+}
+
+fn set_cookies(answer: &ServiceResponse) -> Vec<Cookie<'static>> {
+    answer.response().cookies().map(|cookie| cookie.into_owned()).collect()
+}
+
+async fn text(answer: ServiceResponse) -> String {
+    String::from_utf8(to_bytes(answer.into_body()).await.unwrap().to_vec()).unwrap()
+}
+
+/// Begins a sign-in; gives the parameters that went to the hub, and the cookies.
+async fn begin(this: &This, hub: &FakeHub) -> (Answer, Vec<Cookie<'static>>) {
+    let answer = call(this, test::TestRequest::post().uri("/login").set_payload("ui_locales=fr"), &[]).await;
+    assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+    let location = Url::parse(answer.headers().get("location").unwrap().to_str().unwrap()).unwrap();
+    let sent = Answer::parse(location.query().unwrap().as_bytes());
+    *hub.nonce.lock().unwrap() = sent.one("nonce").unwrap().into();
+    (sent, set_cookies(&answer))
+}
+
+async fn come_back(this: &This, query: &[(&str, &str)], cookies: &[Cookie<'static>]) -> ServiceResponse {
+    let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
+    call(this, test::TestRequest::get().uri(&format!("/callback?{query}")), cookies).await
+}
+
+async fn shown(this: &This, callback: &ServiceResponse) -> String {
+    assert_eq!(callback.status(), StatusCode::SEE_OTHER);
+    text(call(this, test::TestRequest::get().uri("/"), &set_cookies(callback)).await).await
+}
+
+#[actix_web::test]
+async fn whole_sign_in_shows_the_claims_and_signs_out() {
+    let (hub, handle) = start_hub("ada");
+    let this = service_provider(&hub.issuer);
+    let (sent, cookies) = begin(&this, &hub).await;
+    for name in ["state", "nonce", "code_challenge"] {
+        assert_eq!(sent.one(name).unwrap().len(), 43, "{name}");
+    }
+    assert_eq!((sent.one("acr_values"), sent.one("ui_locales")), (Some("eidas1"), Some("fr")));
+    assert!(cookies.iter().all(|cookie| cookie.http_only() == Some(true) && cookie.same_site() == Some(SameSite::Lax)));
+
+    let state = sent.one("state").unwrap();
+    let query = [("code", "c"), ("state", state), ("iss", &hub.issuer)];
+    let callback = come_back(&this, &query, &cookies).await;
+    let page = shown(&this, &callback).await;
+    assert!(page.contains("Ada &lt;b&gt;") && !page.contains("<b>"), "{page}");
+    let form = hub.token_form.lock().unwrap().clone();
+    let verifier = &form.iter().find(|(name, _)| name == "code_verifier").unwrap().1;
+    assert_eq!(digest::fingerprint(verifier), sent.one("code_challenge").unwrap());
+
+    let replayed = come_back(&this, &query, &cookies).await;
+    assert_eq!(replayed.status(), StatusCode::BAD_REQUEST, "an answer counts once");
+
+    let session = set_cookies(&callback);
+    call(&this, test::TestRequest::post().uri("/logout"), &session).await;
+    let page = text(call(&this, test::TestRequest::get().uri("/"), &session).await).await;
+    assert!(page.contains("not signed in"));
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn callback_from_another_browser_with_forged_state_or_issuer_is_refused() {
+    let (hub, handle) = start_hub("ada");
+    let this = service_provider(&hub.issuer);
+    let (sent, cookies) = begin(&this, &hub).await;
+    let (state, issuer) = (sent.one("state").unwrap(), hub.issuer.as_str());
+    let forged_state = format!("{}{}", &state[..8], "A".repeat(35));
+
+    let query = [("code", "c"), ("state", state), ("iss", issuer)];
+    assert_eq!(come_back(&this, &query, &[]).await.status(), StatusCode::BAD_REQUEST);
+    let query = [("code", "c"), ("state", &forged_state), ("iss", issuer)];
+    assert_eq!(come_back(&this, &query, &cookies).await.status(), StatusCode::BAD_REQUEST);
+
+    for query in [vec![("code", "c"), ("iss", "https://evil.test")], vec![("code", "c")]] {
+        let (sent, cookies) = begin(&this, &hub).await;
+        let query = [query, vec![("state", sent.one("state").unwrap())]].concat();
+        let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
+        assert!(page.contains("names another issuer"), "{page}");
+    }
+    assert!(hub.token_form.lock().unwrap().is_empty(), "no code was sent anywhere");
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn userinfo_of_somebody_else_and_replayed_nonce_sign_nobody_in() {
+    let (hub, handle) = start_hub("eve");
+    let this = service_provider(&hub.issuer);
+    for (nonce, expected) in [(None, "about somebody else"), (Some("another"), "another sign-in")] {
+        let (sent, cookies) = begin(&this, &hub).await;
+        if let Some(nonce) = nonce {
+            *hub.nonce.lock().unwrap() = nonce.into();
+        }
+        let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &hub.issuer)];
+        let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
+        assert!(page.contains(expected) && !page.contains("Ada"), "{page}");
+    }
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn error_of_the_hub_is_shown_as_it_came() {
+    let (hub, handle) = start_hub("ada");
+    let this = service_provider(&hub.issuer);
+    let (sent, cookies) = begin(&this, &hub).await;
+    let query = [
+        ("error", "access_denied"),
+        ("error_description", "The user said no."),
+        ("state", sent.one("state").unwrap()),
+        ("iss", &hub.issuer),
+    ];
+    let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
+    assert!(page.contains("access_denied") && page.contains("The user said no."), "{page}");
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn forms_of_other_sites_neither_sign_in_nor_out() {
+    let this = service_provider("http://127.0.0.1:9");
+    for uri in ["/login", "/logout"] {
+        for (site, status) in [("cross-site", StatusCode::FORBIDDEN), ("same-site", StatusCode::FORBIDDEN)] {
+            let request = test::TestRequest::post().uri(uri).insert_header(("sec-fetch-site", site));
+            assert_eq!(call(&this, request, &[]).await.status(), status, "{uri} {site}");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn hub_that_is_down_is_said_so() {
+    let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let this = service_provider(&format!("http://{closed}"));
+    let answer = call(&this, test::TestRequest::post().uri("/login"), &[]).await;
+    assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
+    assert!(text(answer).await.contains("can not be reached"));
+}
