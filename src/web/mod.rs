@@ -1,5 +1,3 @@
 //! web.
 
-pub mod form;
-pub mod private;
-pub mod shell;
+pub mod pages;

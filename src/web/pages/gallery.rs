@@ -1,0 +1,279 @@
+//! Every page in every state that was designed, for the tests; also written to `target/pages/` to be looked at.
+
+use super::*;
+use crate::env::Timestamp;
+use crate::protocol::acr::Level;
+use crate::protocol::catalogue::ErrorCode;
+
+const HASH: &str = "Zm9vYmFyYmF6cXV4Zm9vYmFyYmF6cXV4Zm9vYmFyYmE";
+const NAMES: [&str; 20] = [
+    "Impôts",
+    "La Poste",
+    "Assurance Maladie",
+    "Mutualité agricole",
+    "Carte d’identité électronique",
+    "Banque du Rhône",
+    "Académie de Lyon",
+    "Région Bretagne",
+    "Ville de Nantes",
+    "Ordre des notaires",
+    "Caisse d’épargne",
+    "Crédit maritime",
+    "Université de Lille",
+    "Hôpitaux de Paris",
+    "Chambre d’agriculture",
+    "Barreau de Toulouse",
+    "Métropole de Lyon",
+    "Département du Nord",
+    "Collège de France",
+    "École des mines",
+];
+
+pub(super) fn theme() -> Theme {
+    Theme::parse(
+        r#"
+        name = { fr = "Passerelle", en = "Passerelle" }
+        links = [
+            { label = { fr = "Aide", en = "Help" }, href = "/help" },
+            { label = { fr = "Accessibilité : non conforme", en = "Accessibility" }, href = "/accessibility" },
+            { label = { fr = "Données personnelles", en = "Privacy" }, href = "/privacy" },
+        ]"#,
+    )
+    .unwrap()
+}
+
+pub(super) fn choice(count: usize) -> ChoicePage {
+    let name = |n: usize| match NAMES.get(n) {
+        Some(name) => (*name).to_owned(),
+        None => format!("{} {}", NAMES[n % NAMES.len()], n / NAMES.len() + 1),
+    };
+    ChoicePage {
+        interaction: HASH.into(),
+        choose_csrf: "c".repeat(43),
+        cancel_csrf: "d".repeat(43),
+        service: "Mairie de Saint-Étienne".into(),
+        service_logo: None,
+        level: Level::Eidas1,
+        providers: (0..count).map(|n| Provider { id: format!("idp-{n}"), name: name(n), logo: None }).collect(),
+        unavailable: Vec::new(),
+        query: None,
+        banner: None,
+        notice: None,
+    }
+}
+
+fn troubled_choice() -> ChoicePage {
+    let off = |name: &str, reason| Unavailable { name: name.into(), reason };
+    ChoicePage {
+        level: Level::Eidas2,
+        unavailable: vec![
+            off("Banque du Rhône", Refusal::TooLow),
+            off("Ordre des notaires", Refusal::NotForThisService),
+            off("Académie de Lyon", Refusal::InTrouble),
+            off("Ville de Nantes", Refusal::Off),
+            off("Région Bretagne", Refusal::Message("Travaux jusqu’à lundi, 8 h.".into())),
+        ],
+        banner: Some(Banner { provider: "La Poste".into(), code: ErrorCode::IdpTimeout, support_id: "7K3Q9WZX2M4T".into() }),
+        notice: Some("Maintenance prévue ce soir de 22 h à 23 h.".into()),
+        ..choice(3)
+    }
+}
+
+pub(super) fn consent(question: Question) -> ConsentPage {
+    let claim = |name, value: &str| Claim { name, value: Some(value.into()) };
+    ConsentPage {
+        interaction: HASH.into(),
+        csrf: "c".repeat(43),
+        service: "Mairie de Saint-Étienne".into(),
+        provider: "Impôts".into(),
+        source: Source::Register,
+        question,
+        claims: vec![
+            claim(ClaimName::GivenNames, "Angela Claire Louise"),
+            claim(ClaimName::FamilyName, "DUBOIS"),
+            claim(ClaimName::Birthdate, "1962-08-24"),
+            claim(ClaimName::Gender, "female"),
+            claim(ClaimName::Birthplace, "75107"),
+            claim(ClaimName::Birthcountry, "99100"),
+            claim(ClaimName::PreferredUsername, "MARTIN"),
+            claim(ClaimName::Email, "angela@exemple.fr"),
+        ],
+    }
+}
+
+fn unusual_consents() -> [ConsentPage; 3] {
+    let claim = |name, value: Option<&str>| Claim { name, value: value.map(Into::into) };
+    let long = "Wolfeschlegelsteinhausenbergerdorff".repeat(4);
+    [
+        ConsentPage { claims: Vec::new(), ..consent(Question::Information) },
+        ConsentPage {
+            source: Source::Provider,
+            claims: vec![
+                claim(ClaimName::FamilyName, Some(&long)),
+                claim(ClaimName::Birthdate, Some("1962-00-00")),
+                claim(ClaimName::Gender, Some("unspecified")),
+                claim(ClaimName::Birthplace, None),
+                claim(ClaimName::Birthcountry, Some("99139")),
+            ],
+            ..consent(Question::Consent)
+        },
+        ConsentPage {
+            claims: vec![claim(ClaimName::Gender, Some("male")), claim(ClaimName::Birthdate, Some("1962-08-00"))],
+            ..consent(Question::Consent)
+        },
+    ]
+}
+
+/// As the web layer would show this error in the midst of a login.
+pub(super) fn error(code: ErrorCode) -> ErrorPage {
+    ErrorPage {
+        code,
+        detail: None,
+        service: Some("Mairie de Saint-Étienne".into()),
+        provider: None,
+        claim: None,
+        ways: vec![
+            Way::TryAgain { href: format!("/api/v2/interaction/{HASH}") },
+            Way::BackToService(Leave::Link { href: "https://sp.example/cb?error=access_denied".into() }),
+        ],
+        support_id: "7K3Q9WZX2M4T".into(),
+        at: Timestamp::from_seconds(1_795_228_867),
+    }
+}
+
+fn errors() -> Vec<(&'static str, ErrorPage)> {
+    let here = format!("/api/v2/interaction/{HASH}");
+    let post = Leave::Post { action: "https://sp.example/cb".into(), fields: vec![Field::new("error", "access_denied")] };
+    vec![
+        (
+            "error-400",
+            ErrorPage {
+                detail: Some(Detail { code: "Y030012".into(), line: "state is shorter than 32 characters (POST).".into() }),
+                service: None,
+                ways: vec![],
+                ..error(ErrorCode::BadRequest)
+            },
+        ),
+        ("error-404", ErrorPage { service: None, ways: vec![], ..error(ErrorCode::NotFound) }),
+        (
+            "error-unnamed-service",
+            ErrorPage {
+                service: None,
+                ways: vec![
+                    Way::ServiceHome { href: "https://sp.example/".into() },
+                    Way::BackToService(Leave::Link { href: "https://sp.example/".into() }),
+                ],
+                ..error(ErrorCode::LoginExpired)
+            },
+        ),
+        (
+            "error-identity",
+            ErrorPage {
+                provider: Some("Impôts".into()),
+                claim: Some(ClaimName::Birthplace),
+                ways: vec![Way::OtherProvider { href: here.clone() }, Way::BackToService(post)],
+                ..error(ErrorCode::IdentityIncomplete)
+            },
+        ),
+        (
+            "error-lost-cookie",
+            ErrorPage {
+                ways: vec![Way::ServiceHome { href: "https://sp.example/".into() }],
+                ..error(ErrorCode::LoginOtherBrowser)
+            },
+        ),
+        ("error-done", ErrorPage { ways: vec![Way::Continue { href: here }], ..error(ErrorCode::AlreadyDone) }),
+    ]
+}
+
+fn progress(stage: Stage) -> ProgressPage {
+    let ways = vec![Way::Continue { href: format!("/api/v2/interaction/{HASH}") }];
+    ProgressPage { service: "Mairie de Saint-Étienne".into(), stage, ways }
+}
+
+fn sandbox() -> SandboxPage {
+    let pick = |id: &str, label: &str, hint: Option<&str>, is_picked| Pick {
+        id: id.into(),
+        label: label.into(),
+        hint: hint.map(Into::into),
+        is_picked,
+    };
+    SandboxPage {
+        provider: "Compte d’essai A".into(),
+        action: "/sandbox/login".into(),
+        hidden: vec![Field::new("csrf", "c")],
+        persons: vec![
+            pick("angela", "Angela Claire Louise DUBOIS", Some("née le 24 août 1962 à Paris"), true),
+            pick("jean", "Jean MARTIN", Some("date de naissance présumée"), false),
+            pick("mei", "Mei LIN", Some("née à l’étranger"), false),
+        ],
+        levels: vec![
+            pick("eidas1", "eidas1", None, true),
+            pick("eidas2", "eidas2", None, false),
+            pick("eidas3", "eidas3", None, false),
+        ],
+        methods: vec![pick("pwd", "Mot de passe", None, true), pick("otp", "Code à usage unique", None, false)],
+        failures: vec![pick("none", "Rien : tout va bien", None, true), pick("denied", "La personne refuse", None, false)],
+    }
+}
+
+fn demo_signed_in() -> DemoSignedIn {
+    let fact = |name: &str, value: &str| Fact { name: name.into(), value: value.into() };
+    DemoSignedIn {
+        claims: vec![fact("given_name", "Angela Claire Louise"), fact("family_name", "DUBOIS"), fact("birthdate", "1962-08-24")],
+        id_token_header: "{\n  \"alg\": \"ES256\",\n  \"kid\": \"k1\",\n  \"typ\": \"JWT\"\n}".into(),
+        id_token_payload: format!("{{\n  \"iss\": \"https://hub.example/api/v2\",\n  \"sub\": \"{HASH}v1\",\n  \"acr\": \"eidas1\"\n}}"),
+        userinfo: format!("{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}"),
+        token_answer: format!("{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"),
+        sign_out: "/logout".into(),
+        sign_in_again: "/login".into(),
+    }
+}
+
+fn demo_signed_out() -> DemoSignedOut {
+    let language = |tag: &str, label: &str| LanguageLink { tag: tag.into(), label: label.into(), href: format!("/?lang={tag}") };
+    DemoSignedOut {
+        sign_ins: vec![SignIn { label: "Se connecter".into(), href: "/login".into() }],
+        languages: vec![language("fr", "Français"), language("en", "English")],
+    }
+}
+
+/// Every page and state, by name.
+pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
+    let mut pages: Vec<(String, String)> = Vec::new();
+    let mut add = |name: &str, html| pages.push((name.to_owned(), html));
+    for count in [0, 1, 3, 20, 300] {
+        add(&format!("choice-{count}"), choice(count).render(chrome));
+    }
+    add("choice-troubled", troubled_choice().render(chrome));
+    add("choice-search", ChoicePage { query: Some("  de LY ".into()), level: Level::Eidas3, ..choice(20) }.render(chrome));
+    add("choice-search-none", ChoicePage { query: Some("<i>zz".into()), ..choice(20) }.render(chrome));
+    add("consent-information", consent(Question::Information).render(chrome));
+    add("consent-question", consent(Question::Consent).render(chrome));
+    for (n, page) in unusual_consents().iter().enumerate() {
+        add(&format!("consent-unusual-{n}"), page.render(chrome));
+    }
+    for (name, page) in errors() {
+        add(name, page.render(chrome));
+    }
+    for code in ErrorCode::ALL {
+        add(&format!("error-{}", code.entry().code), error(*code).render(chrome));
+    }
+    let provider = || "Impôts".to_owned();
+    let stages = [Stage::Choosing, Stage::Away { provider: provider() }, Stage::Checking { provider: provider() }, Stage::Consent];
+    for (n, stage) in stages.into_iter().enumerate() {
+        add(&format!("progress-{n}"), progress(stage).render(chrome));
+    }
+    let fields = vec![Field::new("code", "abc"), Field::new("state", "\"><script>")];
+    let service = "Mairie de Saint-Étienne".to_owned();
+    add("form-post", FormPostPage { action: "https://sp.example/cb".into(), fields, service: service.clone() }.render(chrome));
+    add("logged-out", LoggedOutPage::default().render(chrome));
+    let way = Some(Way::BackToService(Leave::Link { href: "https://sp.example/".into() }));
+    add("logged-out-back", LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome));
+    add("sandbox", sandbox().render(chrome));
+    add("demo-signed-out", demo_signed_out().render(chrome));
+    add("demo-signed-in", demo_signed_in().render(chrome));
+    let (error, description) = ("access_denied".to_owned(), "The user's authentication was aborted.".to_owned());
+    add("demo-error", DemoError { error, description, sign_in_again: "/login".into() }.render(chrome));
+    pages
+}

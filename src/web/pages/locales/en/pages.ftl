@@ -1,0 +1,183 @@
+### What a person reads. Short sentences, no protocol words.
+### One word for one thing: "service" (who asks), "account" (what you sign in with),
+### "organisation" (who runs the account), "sign-in".
+
+direction = ltr
+footer-label = Useful links
+
+## Dates
+
+month-1 = January
+month-2 = February
+month-3 = March
+month-4 = April
+month-5 = May
+month-6 = June
+month-7 = July
+month-8 = August
+month-9 = September
+month-10 = October
+month-11 = November
+month-12 = December
+date-day = { $day } { $month } { $year }
+date-month = { $month } { $year } (day unknown)
+date-year = { $year } (day and month unknown)
+date-time = { $date } at { $time } (UTC)
+
+## Choice of the account
+
+choice-title = Choose an account
+choice-asks = “{ $service }” asks you to sign in.
+level-eidas1 = Your usual account is enough.
+level-eidas2 = This service asks for a stronger sign-in: two proofs, such as a password and your phone.
+level-eidas3 = This service asks for the safest sign-in, such as an electronic identity card.
+choice-accounts = Available accounts
+choice-banner = Signing in with “{ $provider }” did not work.
+choice-search = Search for an account by name
+choice-search-go = Search
+choice-found-none = No available account matches “{ $query }”.
+choice-show-all = Show all accounts
+choice-part = { $shown } of { $total } accounts are shown. Search for yours by name.
+choice-none = No account is available at the moment.
+choice-unavailable = Not available right now
+choice-cancel = Cancel and go back to “{ $service }”
+why-too-low = Sign-in not safe enough for this service
+why-not-for-service = Can not be used for this service
+why-in-trouble = Out of order at the moment
+why-off = Closed at the moment
+
+## What is sent
+
+inform-title = Your information for this service
+inform-lead = “{ $service }” will receive:
+inform-go = Continue to “{ $service }”
+inform-cancel = Do not continue
+consent-title = Do you agree to send this information?
+consent-lead = “{ $service }” asks to receive:
+consent-yes = Yes, I agree
+consent-no = No, I refuse
+consent-values = Show the content
+consent-pseudonym = “{ $service }” will receive neither your name nor any other information. It will only get a number made for this service, to know you again next time.
+consent-source-register = This information comes from the national register, by way of your account “{ $provider }”.
+consent-source-provider = This information comes from your account “{ $provider }”.
+consent-account = You are signed in with your account “{ $provider }”.
+value-none = not given
+value-code = code { $code }
+country-99100 = France
+claim-given-names = Given names
+claim-family-name = Family name at birth
+claim-birthdate = Date of birth
+claim-gender = Gender
+claim-birthplace = Place of birth
+claim-birthcountry = Country of birth
+claim-preferred-username = Name in use
+claim-email = E-mail address
+gender-female = female
+gender-male = male
+gender-unspecified = unspecified
+
+## Errors: what happened
+
+error-bad-request = The service’s request is not correct.
+error-not-found = This page does not exist.
+error-method = This page can not be used in this way.
+error-timeout = The request took too long to arrive.
+error-too-large = The request is too large.
+error-unknown-host = This is not the right address.
+error-internal = Something went wrong on our side.
+error-unavailable = Our service is not available for a short moment.
+error-busy = Too many people are signing in right now.
+error-register = The national register could not confirm your identity.
+error-register-unavailable = The national register does not answer.
+error-identity-incomplete = Your account lacks a piece of information that is needed.
+error-identity-malformed = A piece of information in your account can not be read.
+error-idp-unavailable = This account can not be used.
+error-idp-trouble = The organisation that runs this account has a technical problem.
+error-idp-busy = Too many people are using this account right now.
+error-idp-denied = The sign-in was stopped before its end.
+error-assurance = The sign-in is not safe enough for this service.
+error-login-unknown = This sign-in does not exist, or no longer exists.
+error-login-other-browser = This sign-in was begun in another browser.
+error-login-state = This answer does not belong to your sign-in.
+error-login-order = Your sign-in is not at this step.
+error-login-done = This sign-in is already finished.
+error-login-expired = This sign-in took too long.
+error-login-too-many = This sign-in was closed: too many were open.
+error-gate = This account can not be used for this service.
+error-login-interrupted = The sign-in was cut off.
+error-cancelled = You cancelled the sign-in.
+error-refused = You refused to send your information.
+error-login-required = You need to sign in to continue.
+error-consent-required = Your agreement is needed to continue.
+error-csrf = For safety, this form was not accepted.
+
+## Errors: who can mend it, and how to go on
+
+mender-user = Nothing is lost: you can start again.
+mender-service = Only the service that you came from can mend this. Give it the references at the bottom of the page.
+mender-provider = The organisation that runs your account has to mend this. Give it the references at the bottom of the page. Another account may work.
+mender-operator = It is up to us to mend this. Try again in a few minutes.
+error-no-way = You can close this page, then go back to the service’s site.
+error-claim = Information concerned: { $claim }.
+error-service = Service: “{ $service }”
+error-account = Account: “{ $provider }”
+way-again = Try again
+way-continue = Continue signing in
+way-other = Choose another account
+way-service = Go back to “{ $service }”
+way-service-unnamed = Go back to the service
+way-home = Start again from “{ $service }”
+way-home-unnamed = Start again from the service
+refs-title = References for support
+refs-code = Code
+refs-precise = Precise code
+refs-support = Support number
+refs-time = Date
+refs-developer = For the service’s technical team
+
+## Way back, sign-in under way, signed out
+
+return-title = Back to the service
+return-lead = You are going back to “{ $service }”. If nothing happens, use the button.
+return-go = Continue
+progress-title = Your sign-in is under way
+progress-choosing = An account still has to be chosen.
+progress-away = The sign-in goes on at “{ $provider }”, perhaps in another tab.
+progress-checking = We are checking the answer of “{ $provider }”. It takes a few seconds.
+progress-consent = Your information still has to be checked.
+logged-out-title = You are signed out
+logged-out-lead = Your sign-in here is over.
+logged-out-unreached = “{ $provider }” could not be told. To be safe, sign out of that account too, or close your browser.
+
+## Sandbox
+
+sandbox-ribbon = Sandbox: nothing here is real
+sandbox-title = Who do you want to be?
+sandbox-lead = “{ $provider }” is a trial account. Choose a person, and what shall happen.
+sandbox-person = Person
+sandbox-level = Safety of the sign-in
+sandbox-methods = Means used
+sandbox-failure = What shall happen?
+sandbox-go = Sign in
+
+## Demonstration service
+
+demo-title = Demonstration service
+demo-lead = This make-believe service shows a whole sign-in, then everything it received. No data is real.
+demo-step-1 = You choose a trial account.
+demo-step-2 = You choose who you are.
+demo-step-3 = You see what the service receives.
+demo-languages = Languages
+demo-in-title = You are signed in
+demo-in-lead = This is everything that the service received, after checking it.
+demo-claims = Information received
+demo-id-header = ID token: header
+demo-id-payload = ID token: payload
+demo-userinfo = The person’s information (userinfo)
+demo-token-answer = Token endpoint’s answer
+demo-sign-out = Sign out
+demo-sign-in-again = Sign in again
+demo-error-title = The sign-in failed
+demo-error-lead = The service received this answer instead of a sign-in.
+demo-error-code = Error
+demo-error-description = Description

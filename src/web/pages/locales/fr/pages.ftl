@@ -1,0 +1,186 @@
+### Ce que lit une personne. Phrases courtes, aucun mot de protocole.
+### Un mot pour une chose : « service » (qui demande), « compte » (avec quoi l’on se connecte),
+### « organisme » (qui gère le compte), « connexion ».
+
+direction = ltr
+footer-label = Liens utiles
+
+## Dates
+
+month-1 = janvier
+month-2 = février
+month-3 = mars
+month-4 = avril
+month-5 = mai
+month-6 = juin
+month-7 = juillet
+month-8 = août
+month-9 = septembre
+month-10 = octobre
+month-11 = novembre
+month-12 = décembre
+date-day = { $day ->
+    [1] 1er { $month } { $year }
+   *[other] { $day } { $month } { $year }
+}
+date-month = { $month } { $year } (jour inconnu)
+date-year = { $year } (jour et mois inconnus)
+date-time = { $date } à { $time } (temps universel)
+
+## Choix du compte
+
+choice-title = Choisissez un compte
+choice-asks = « { $service } » vous demande de vous connecter.
+level-eidas1 = Votre compte habituel suffit.
+level-eidas2 = Ce service demande une connexion renforcée : deux preuves, par exemple un mot de passe et votre téléphone.
+level-eidas3 = Ce service demande la connexion la plus sûre, par exemple avec une carte d’identité électronique.
+choice-accounts = Comptes disponibles
+choice-banner = La connexion avec « { $provider } » n’a pas abouti.
+choice-search = Chercher un compte par son nom
+choice-search-go = Chercher
+choice-found-none = Aucun compte disponible ne correspond à « { $query } ».
+choice-show-all = Voir tous les comptes
+choice-part = { $shown } comptes sur { $total } sont affichés. Cherchez le vôtre par son nom.
+choice-none = Aucun compte n’est disponible pour le moment.
+choice-unavailable = Indisponibles pour l’instant
+choice-cancel = Annuler et revenir à « { $service } »
+why-too-low = Connexion pas assez sûre pour ce service
+why-not-for-service = Ne peut pas servir pour ce service
+why-in-trouble = En panne en ce moment
+why-off = Fermé en ce moment
+
+## Informations transmises
+
+inform-title = Vos informations pour ce service
+inform-lead = « { $service } » va recevoir :
+inform-go = Continuer vers « { $service } »
+inform-cancel = Ne pas continuer
+consent-title = Acceptez-vous de transmettre ces informations ?
+consent-lead = « { $service } » demande à recevoir :
+consent-yes = Oui, j’accepte
+consent-no = Non, je refuse
+consent-values = Voir le contenu
+consent-pseudonym = « { $service } » ne recevra ni votre nom, ni aucune autre information. Il recevra seulement un numéro propre à ce service, pour vous reconnaître la prochaine fois.
+consent-source-register = Ces informations viennent du registre national, à partir de votre compte « { $provider } ».
+consent-source-provider = Ces informations viennent de votre compte « { $provider } ».
+consent-account = Vous êtes connecté avec votre compte « { $provider } ».
+value-none = non renseigné
+value-code = code { $code }
+country-99100 = France
+claim-given-names = Prénoms
+claim-family-name = Nom de naissance
+claim-birthdate = Date de naissance
+claim-gender = Sexe
+claim-birthplace = Lieu de naissance
+claim-birthcountry = Pays de naissance
+claim-preferred-username = Nom d’usage
+claim-email = Adresse électronique
+gender-female = femme
+gender-male = homme
+gender-unspecified = non précisé
+
+## Erreurs : ce qui s’est passé
+
+error-bad-request = La demande du service n’est pas correcte.
+error-not-found = Cette page n’existe pas.
+error-method = Cette page ne peut pas être utilisée ainsi.
+error-timeout = La demande a mis trop de temps à arriver.
+error-too-large = La demande est trop volumineuse.
+error-unknown-host = Cette adresse n’est pas la bonne.
+error-internal = Une erreur s’est produite chez nous.
+error-unavailable = Notre service est indisponible un court instant.
+error-busy = Trop de personnes se connectent en ce moment.
+error-register = Le registre national n’a pas pu confirmer votre identité.
+error-register-unavailable = Le registre national ne répond pas.
+error-identity-incomplete = Il manque une information obligatoire dans votre compte.
+error-identity-malformed = Une information de votre compte n’est pas lisible.
+error-idp-unavailable = Ce compte ne peut pas être utilisé.
+error-idp-trouble = L’organisme de ce compte a un problème technique.
+error-idp-busy = Trop de personnes utilisent ce compte en ce moment.
+error-idp-denied = La connexion a été interrompue avant la fin.
+error-assurance = La connexion n’est pas assez sûre pour ce service.
+error-login-unknown = Cette connexion n’existe pas, ou n’existe plus.
+error-login-other-browser = Cette connexion a commencé dans un autre navigateur.
+error-login-state = Cette réponse ne correspond pas à votre connexion.
+error-login-order = Votre connexion n’en est pas à cette étape.
+error-login-done = Cette connexion est déjà terminée.
+error-login-expired = Cette connexion a pris trop de temps.
+error-login-too-many = Cette connexion a été fermée : trop de connexions étaient ouvertes.
+error-gate = Ce compte ne peut pas être utilisé pour ce service.
+error-login-interrupted = La connexion a été coupée.
+error-cancelled = Vous avez annulé la connexion.
+error-refused = Vous avez refusé de transmettre vos informations.
+error-login-required = Il faut vous connecter pour continuer.
+error-consent-required = Il faut votre accord pour continuer.
+error-csrf = Par sécurité, ce formulaire n’a pas été accepté.
+
+## Erreurs : qui peut y remédier, et comment continuer
+
+mender-user = Rien n’est perdu : vous pouvez recommencer.
+mender-service = Seul le service d’où vous venez peut corriger cela. Donnez-lui les références en bas de page.
+mender-provider = C’est à l’organisme de votre compte d’y remédier. Donnez-lui les références en bas de page. Un autre compte peut fonctionner.
+mender-operator = C’est à nous d’y remédier. Réessayez dans quelques minutes.
+error-no-way = Vous pouvez fermer cette page, puis retourner sur le site du service.
+error-claim = Information concernée : { $claim }.
+error-service = Service : « { $service } »
+error-account = Compte : « { $provider } »
+way-again = Réessayer
+way-continue = Continuer la connexion
+way-other = Choisir un autre compte
+way-service = Revenir à « { $service } »
+way-service-unnamed = Revenir au service
+way-home = Recommencer depuis « { $service } »
+way-home-unnamed = Recommencer depuis le service
+refs-title = Références pour l’assistance
+refs-code = Code
+refs-precise = Code précis
+refs-support = Numéro d’assistance
+refs-time = Date
+refs-developer = Pour l’équipe technique du service
+
+## Retour, connexion en cours, déconnexion
+
+return-title = Retour au service
+return-lead = Vous allez revenir à « { $service } ». Si rien ne se passe, utilisez le bouton.
+return-go = Continuer
+progress-title = Votre connexion est en cours
+progress-choosing = Il reste à choisir un compte.
+progress-away = La connexion se poursuit auprès de « { $provider } », peut-être dans un autre onglet.
+progress-checking = Nous vérifions la réponse de « { $provider } ». Cela prend quelques secondes.
+progress-consent = Il reste à vérifier vos informations.
+logged-out-title = Vous êtes déconnecté
+logged-out-lead = Votre connexion ici est terminée.
+logged-out-unreached = « { $provider } » n’a pas pu être prévenu. Pour plus de sûreté, déconnectez-vous aussi de ce compte, ou fermez votre navigateur.
+
+## Bac à sable
+
+sandbox-ribbon = Bac à sable : rien n’est réel ici
+sandbox-title = Qui voulez-vous être ?
+sandbox-lead = « { $provider } » est un compte d’essai. Choisissez une personne, et ce qui doit arriver.
+sandbox-person = Personne
+sandbox-level = Sûreté de la connexion
+sandbox-methods = Moyens utilisés
+sandbox-failure = Que doit-il arriver ?
+sandbox-go = Se connecter
+
+## Service de démonstration
+
+demo-title = Service de démonstration
+demo-lead = Ce faux service montre une connexion complète, puis tout ce qu’il a reçu. Aucune donnée n’est réelle.
+demo-step-1 = Vous choisissez un compte d’essai.
+demo-step-2 = Vous choisissez qui vous êtes.
+demo-step-3 = Vous voyez ce que reçoit le service.
+demo-languages = Langues
+demo-in-title = Vous êtes connecté
+demo-in-lead = Voici tout ce que ce service a reçu, après vérification.
+demo-claims = Informations reçues
+demo-id-header = Jeton d’identité : en-tête
+demo-id-payload = Jeton d’identité : contenu
+demo-userinfo = Informations de la personne (userinfo)
+demo-token-answer = Réponse du point d’accès aux jetons
+demo-sign-out = Se déconnecter
+demo-sign-in-again = Se connecter à nouveau
+demo-error-title = La connexion a échoué
+demo-error-lead = Le service a reçu cette réponse à la place d’une connexion.
+demo-error-code = Erreur
+demo-error-description = Description

@@ -1,0 +1,262 @@
+//! What holds for every page, in every language.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use super::*;
+use crate::protocol::catalogue::ErrorCode;
+
+const NONCE: &str = "bm9uY2U";
+const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/web/pages");
+
+/// (language, page, HTML) of the whole gallery.
+fn every_page() -> Vec<(Locale, String, String)> {
+    let theme = gallery::theme();
+    let draw = |locale| {
+        let chrome = Chrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2" };
+        gallery::all(&chrome).into_iter().map(move |(name, html)| (locale, name, html))
+    };
+    Locale::all().flat_map(draw).collect()
+}
+
+fn in_french<T>(render: impl FnOnce(&Chrome<'_>) -> T) -> T {
+    render(&Chrome { locale: Locale::default(), nonce: NONCE, theme: &gallery::theme(), base_path: "/api/v2" })
+}
+
+/// The values of an attribute, in document order.
+fn values<'a>(html: &'a str, attribute: &str) -> Vec<&'a str> {
+    let opening = format!(" {attribute}=\"");
+    html.split(opening.as_str()).skip(1).filter_map(|rest| rest.split('"').next()).collect()
+}
+
+/// Keys of one language's file.
+fn keys(language: &str) -> BTreeSet<String> {
+    let folder = fs::read_dir(format!("{HERE}/locales/{language}")).unwrap();
+    let text: String = folder.map(|file| fs::read_to_string(file.unwrap().path()).unwrap()).collect();
+    let key = |line: &str| Some(line.split_once(" =")?.0.to_owned()).filter(|key| !key.starts_with([' ', '#', '[', '*']));
+    text.lines().filter_map(key).collect()
+}
+
+/// The sources that name keys, tests left out.
+fn sources() -> String {
+    fn walk(folder: &Path, found: &mut Vec<PathBuf>) {
+        for entry in fs::read_dir(folder).unwrap() {
+            let path = entry.unwrap().path();
+            if path.is_dir() { walk(&path, found) } else { found.push(path) }
+        }
+    }
+    let mut found = vec![];
+    walk(Path::new(HERE), &mut found);
+    let is_source = |path: &&PathBuf| {
+        let name = path.file_name().unwrap().to_str().unwrap();
+        (name.ends_with(".rs") || name.ends_with(".html")) && name != "tests.rs" && name != "gallery.rs"
+    };
+    let read = |path: &PathBuf| fs::read_to_string(path).unwrap().split("#[cfg(test)]").next().unwrap().to_owned();
+    found.iter().filter(is_source).map(read).collect()
+}
+
+#[test]
+fn every_language_has_the_same_keys_and_each_is_used() {
+    let expected = keys("fr");
+    assert!(expected.len() > 100);
+    for locale in Locale::all() {
+        assert_eq!(keys(&locale.to_string()), expected, "{locale}");
+    }
+    let sources = sources();
+    let mut named: BTreeSet<&str> = sources.split('"').collect();
+    named.extend(ErrorCode::ALL.iter().map(|code| code.entry().text));
+    for key in &expected {
+        assert!(named.contains(key.as_str()), "the text `{key}` is used nowhere");
+    }
+    for call in ["text(\"", "with(\"", "part(\"", "format(\""] {
+        for key in sources.split(call).skip(1).filter_map(|rest| rest.split('"').next()) {
+            let is_time_format = key.starts_with('%');
+            assert!(is_time_format || expected.contains(key), "`{key}` has no text");
+        }
+    }
+}
+
+#[test]
+fn every_error_has_a_text_in_every_language() {
+    for locale in Locale::all() {
+        for code in ErrorCode::ALL {
+            let key = code.entry().text;
+            assert_ne!(locale.text(key), key, "{locale} {}", code.entry().code);
+            assert!(keys(&locale.to_string()).contains(key), "{locale} falls back for `{key}`");
+        }
+    }
+}
+
+#[test]
+fn no_page_shows_a_key_or_an_unfilled_value() {
+    let keys: Vec<String> = keys("fr").into_iter().filter(|key| key.contains('-')).collect();
+    for (locale, name, html) in every_page() {
+        let body = html.split("</style>").nth(1).unwrap();
+        for key in &keys {
+            assert!(!body.contains(&format!(">{key}<")), "{locale} {name}: {key}");
+        }
+        assert!(!body.contains("{$") && !body.contains("{ $"), "{locale} {name}");
+    }
+}
+
+#[test]
+fn every_page_is_whole_and_accessible_in_outline() {
+    for (locale, name, html) in every_page() {
+        let count = |what: &str| html.matches(what).count();
+        assert!(html.starts_with(&format!("<!doctype html>\n<html lang=\"{locale}\" dir=\"ltr\">")), "{name}");
+        for once in ["<h1>", "<main ", "<header ", "<title>", "</html>", "name=\"viewport\""] {
+            assert_eq!(count(once), 1, "{locale} {name}: {once}");
+        }
+        assert_eq!(count("<button"), count("</button>"), "{name}");
+        assert_eq!(count("<form"), count("</form>"), "{name}");
+        let ids = values(&html, "id");
+        assert_eq!(ids.iter().collect::<BTreeSet<_>>().len(), ids.len(), "{name}: an id twice");
+        assert!(html.contains("Passerelle"), "{name} does not say whose page it is");
+    }
+}
+
+#[test]
+fn nothing_on_a_page_needs_more_than_the_content_security_policy_allows() {
+    for (_, name, html) in every_page() {
+        assert!(!html.contains(" style=\"") && !html.contains("javascript:"), "{name}");
+        let tags = html.split('<').filter_map(|tag| tag.split('>').next());
+        for tag in tags.filter(|tag| tag.starts_with(char::is_alphabetic)) {
+            assert!(!tag.contains(" on"), "{name}: an inline handler in <{tag}>");
+        }
+        assert_eq!(html.matches("<style nonce=\"bm9uY2U\">").count(), html.matches("<style").count(), "{name}");
+        assert_eq!(html.matches("<script nonce=\"bm9uY2U\">").count(), html.matches("<script").count(), "{name}");
+        assert!(!html.contains("url(") && !html.contains("@import") && !html.contains("<link"), "{name}");
+        assert!(values(&html, "src").iter().all(|src| src.starts_with('/')), "{name}");
+        for href in ["href", "action"].iter().flat_map(|attribute| values(&html, attribute)) {
+            assert!(href.starts_with('/') || href.starts_with("https://sp.example/"), "{name}: {href}");
+        }
+    }
+}
+
+#[test]
+fn every_page_stays_under_30_kilobytes() {
+    for (locale, name, html) in every_page() {
+        assert!(html.len() < 30_000, "{locale} {name}: {} bytes", html.len());
+    }
+}
+
+#[test]
+fn script_in_names_and_values_stays_inert() {
+    const EVIL: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
+    let evil = || EVIL.to_owned();
+    let pages = in_french(|chrome| {
+        let provider = Provider { id: evil(), name: evil(), logo: Some(evil()) };
+        let unavailable = Unavailable { name: evil(), reason: Refusal::Message(evil()) };
+        let banner = Some(Banner { provider: evil(), code: ErrorCode::IdpTimeout, support_id: evil() });
+        let claims = ClaimName::ALL.map(|name| Claim { name, value: Some(evil()) }).to_vec();
+        let way = Way::BackToService(Leave::Post { action: evil(), fields: vec![Field::new(EVIL, EVIL)] });
+        let link = Way::ServiceHome { href: evil() };
+        vec![
+            ChoicePage {
+                interaction: evil(),
+                choose_csrf: evil(),
+                cancel_csrf: evil(),
+                service: evil(),
+                service_logo: Some(evil()),
+                providers: vec![provider; 9],
+                unavailable: vec![unavailable],
+                query: Some("alert".into()),
+                banner,
+                notice: Some(evil()),
+                ..gallery::choice(0)
+            }
+            .render(chrome),
+            ChoicePage { query: Some(evil()), ..gallery::choice(9) }.render(chrome),
+            ConsentPage { service: evil(), provider: evil(), csrf: evil(), claims, ..gallery::consent(Question::Consent) }
+                .render(chrome),
+            ErrorPage {
+                detail: Some(Detail { code: evil(), line: evil() }),
+                service: Some(evil()),
+                provider: Some(evil()),
+                support_id: evil(),
+                ways: vec![way.clone(), link],
+                ..gallery::error(ErrorCode::BadRequest)
+            }
+            .render(chrome),
+            FormPostPage { action: evil(), fields: vec![Field::new(EVIL, EVIL)], service: evil() }.render(chrome),
+            ProgressPage { service: evil(), stage: Stage::Away { provider: evil() }, ways: vec![] }.render(chrome),
+            LoggedOutPage { service: Some(evil()), way: Some(way), unreached: Some(evil()) }.render(chrome),
+            DemoSignedIn {
+                claims: vec![Fact { name: evil(), value: evil() }],
+                id_token_header: evil(),
+                id_token_payload: evil(),
+                userinfo: evil(),
+                token_answer: evil(),
+                sign_out: evil(),
+                sign_in_again: evil(),
+            }
+            .render(chrome),
+            DemoError { error: evil(), description: evil(), sign_in_again: evil() }.render(chrome),
+        ]
+    });
+    for html in pages {
+        assert!(html.contains("&#60;script&#62;") || html.contains("&lt;script&gt;"), "the value is gone");
+        assert!(!html.contains("<script>") && !html.contains("<img src=x") && !html.contains("\"'>"), "{html}");
+    }
+}
+
+#[test]
+fn the_first_form_is_the_first_available_provider_s() {
+    let html = in_french(|chrome| gallery::choice(20).render(chrome));
+    let first = html.split("<form").nth(1).unwrap();
+    assert!(first.starts_with(" method=\"post\"") && first.contains("/provider\""), "{first}");
+    assert!(first.contains("name=\"provider\" value=\"idp-0\"") && first.contains("name=\"csrf\" value=\"ccc"), "{first}");
+    let last = html.split("<form").last().unwrap();
+    assert!(last.contains("/cancel\"") && last.contains("name=\"csrf\" value=\"ddd"), "{last}");
+}
+
+#[test]
+fn the_consent_form_s_first_button_says_yes() {
+    for question in [Question::Information, Question::Consent] {
+        let html = in_french(|chrome| gallery::consent(question).render(chrome));
+        let form = html.split("<form").nth(1).unwrap();
+        assert!(form.contains("/consent\"") && form.contains("name=\"csrf\""), "{form}");
+        let answers: Vec<&str> = form.split("name=\"answer\" value=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        assert_eq!(answers, ["yes", "no"]);
+    }
+}
+
+#[test]
+fn search_forgives_case_and_accents_and_appears_from_eight_up() {
+    let found = |query: &str| {
+        let page = ChoicePage { query: Some(query.into()), ..gallery::choice(20) };
+        in_french(|chrome| page.render(chrome)).matches("name=\"provider\"").count()
+    };
+    assert_eq!([found("impots"), found("  IMPÔTS "), found("de l"), found("zzz"), found(" ")], [1, 1, 3, 0, 20]);
+    let has_search = |count| in_french(|chrome| gallery::choice(count).render(chrome)).contains("type=\"search\"");
+    assert!(!has_search(7) && has_search(8));
+}
+
+#[test]
+fn deceased_and_refused_look_like_any_other_no() {
+    let page = |code| in_french(|chrome| gallery::error(code).render(chrome));
+    assert_eq!(page(ErrorCode::RegisterDeceased), page(ErrorCode::RegisterAnswer));
+    assert_eq!(page(ErrorCode::RegisterRefused), page(ErrorCode::RegisterAnswer));
+}
+
+#[test]
+fn names_by_language_reach_the_page() {
+    let names = |fr: &str, en: &str| BTreeMap::from([("fr".to_owned(), fr.to_owned()), ("en".to_owned(), en.to_owned())]);
+    let theme = Theme { name: names("Mon Guichet", "My Desk"), logo: Some("/logo.svg".into()), ..Theme::default() };
+    let locale = negotiate(&["en".to_owned()], None);
+    let html = gallery::choice(1).render(&Chrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2" });
+    assert!(html.contains("<title>Choose an account – My Desk</title>") && html.contains("src=\"/logo.svg\""));
+}
+
+/// Writes `target/pages/{language}/{page}.html`, to be looked at.
+#[test]
+fn the_gallery_is_written() {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("target/pages");
+    for (locale, name, html) in every_page() {
+        let folder = folder.join(locale.to_string());
+        fs::create_dir_all(&folder).unwrap();
+        fs::write(folder.join(format!("{name}.html")), html).unwrap();
+    }
+    assert!(folder.join("fr/choice-3.html").exists());
+}
