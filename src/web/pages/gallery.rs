@@ -222,7 +222,9 @@ fn demo_signed_in() -> DemoSignedIn {
     DemoSignedIn {
         claims: vec![fact("given_name", "Angela Claire Louise"), fact("family_name", "DUBOIS"), fact("birthdate", "1962-08-24")],
         id_token_header: "{\n  \"alg\": \"ES256\",\n  \"kid\": \"k1\",\n  \"typ\": \"JWT\"\n}".into(),
-        id_token_payload: format!("{{\n  \"iss\": \"https://hub.example/api/v2\",\n  \"sub\": \"{HASH}v1\",\n  \"acr\": \"eidas1\"\n}}"),
+        id_token_payload: format!(
+            "{{\n  \"iss\": \"https://hub.example/api/v2\",\n  \"sub\": \"{HASH}v1\",\n  \"acr\": \"eidas1\"\n}}"
+        ),
         userinfo: format!("{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}"),
         token_answer: format!("{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"),
         sign_out: "/logout".into(),
@@ -260,7 +262,8 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
         add(&format!("error-{}", code.entry().code), error(*code).render(chrome));
     }
     let provider = || "Impôts".to_owned();
-    let stages = [Stage::Choosing, Stage::Away { provider: provider() }, Stage::Checking { provider: provider() }, Stage::Consent];
+    let stages =
+        [Stage::Choosing, Stage::Away { provider: provider() }, Stage::Checking { provider: provider() }, Stage::Consent];
     for (n, stage) in stages.into_iter().enumerate() {
         add(&format!("progress-{n}"), progress(stage).render(chrome));
     }

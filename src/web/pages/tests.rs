@@ -216,7 +216,8 @@ fn the_consent_form_s_first_button_says_yes() {
         let html = in_french(|chrome| gallery::consent(question).render(chrome));
         let form = html.split("<form").nth(1).unwrap();
         assert!(form.contains("/consent\"") && form.contains("name=\"csrf\""), "{form}");
-        let answers: Vec<&str> = form.split("name=\"answer\" value=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
+        let answers: Vec<&str> =
+            form.split("name=\"answer\" value=\"").skip(1).map(|rest| rest.split('"').next().unwrap()).collect();
         assert_eq!(answers, ["yes", "no"]);
     }
 }
