@@ -1,5 +1,216 @@
 //! L1 · Typed configuration: parsed once, unknown keys refused, every error with file, key and mend (architecture 9).
 //!
 //! Owns: the shape and the validity of every configuration file. Must not know: what runs on it.
+//!
+//! [`load`] reads a folder: `passerelle.toml` (with `PASSERELLE_…` variables over it), `service-providers/*.toml`,
+//! `scopes.toml`, the theme, and the connectors' folder. It gives either a whole, checked [`Loaded`] or every
+//! [`Problem`] that was found; never a part. A running hub re-reads connectors alone, by [`connectors::load_folder`].
 
+mod address;
+pub mod connectors;
+mod environment;
 pub mod model;
+mod problem;
+mod reference;
+mod schema;
+pub mod scopes;
+mod secrets;
+pub mod service_providers;
+mod settings;
+mod source;
+mod text;
+pub mod theme;
+
+#[cfg(test)]
+mod tests;
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::{Path, PathBuf};
+
+use url::Url;
+
+pub use connectors::{ConfiguredConnector, Sandbox};
+pub use environment::Environment;
+pub use model::{ConnectorFile, ServiceProvider, Settings};
+pub use problem::{Problem, report};
+pub use reference::reference_markdown;
+pub use schema::{schemas, write_schemas};
+pub use service_providers::RegisteredClient;
+pub use text::in_language;
+pub use theme::Theme;
+
+use crate::ids::{ClientId, ConnectorId, Scope, Secret};
+use source::{Source, problem_of_file};
+
+/// A whole configuration: every file read, every rule kept, every secret at hand.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    /// Paths are joined to the configuration folder; `base_url` has no trailing slash.
+    pub settings: Settings,
+    pub base_url: Url,
+    /// `{base_url}/api/v2` (decisions 2).
+    pub issuer: String,
+    /// At least 32 bytes.
+    pub subject_key: Secret<Vec<u8>>,
+    pub service_providers: BTreeMap<ClientId, RegisteredClient>,
+    pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
+    pub scopes: BTreeMap<Scope, Vec<String>>,
+    pub theme: Theme,
+    /// What is allowed but deserves a line in the log at every start.
+    pub warnings: Vec<Problem>,
+}
+
+/// What references in files are resolved against.
+#[derive(Clone, Copy, Debug)]
+pub struct Context<'a> {
+    /// The configuration folder.
+    pub folder: &'a Path,
+    pub environment: &'a Environment,
+}
+
+/// Reads and checks the configuration in `folder`.
+///
+/// # Errors
+/// Every problem found, in order of file and line; none of them holds a value.
+pub fn load(folder: &Path, environment: &Environment) -> Result<Loaded, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let loaded = read_all(folder, environment, &mut problems);
+    problems.sort();
+    problems.dedup();
+    match loaded {
+        Some(loaded) if problems.is_empty() => Ok(loaded),
+        _ => Err(problems),
+    }
+}
+
+fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem>) -> Option<Loaded> {
+    let context = Context { folder, environment };
+    let scopes = scopes::load(&folder.join("scopes.toml"), problems);
+    let drafts = service_providers::read(&folder.join("service-providers"), problems);
+    let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok();
+    let folder_of_connectors = main.as_ref().and_then(|source| source.text("connectors")).map(PathBuf::from);
+    let folder_of_connectors = folder_of_connectors.unwrap_or_else(model::defaults::connectors);
+
+    let mut reserved: BTreeSet<String> = drafts.iter().flat_map(|draft| draft.source.variables_referred_to()).collect();
+    reserved.extend(variables_of_connectors(&folder.join(folder_of_connectors)));
+    let main = main.map(|source| overlaid(source, environment, reserved, problems));
+    let settings: Option<Settings> = main.as_ref().and_then(|source| source.shape(problems));
+
+    let sandbox = settings.as_ref().map(|settings| Sandbox::of(settings.sandbox));
+    let (platform, connectors_path) = settings.as_ref().map(|settings| (settings.platform, settings.connectors.clone())).unzip();
+    let before = problems.len();
+    let checked = match (&main, settings) {
+        (Some(source), Some(settings)) => settings::check(source, settings, &context, problems),
+        _ => None,
+    };
+    let theme = match checked.as_ref().and_then(|checked| checked.settings.theme.as_deref()) {
+        Some(file) => theme::load(file, problems),
+        None => theme::built_in(problems),
+    };
+    // A connector is judged only once it is known whether this is a sandbox.
+    let connectors = match (sandbox, connectors_path) {
+        (Some(sandbox), Some(path)) => all_connectors(&folder.join(path), sandbox, &context, problems),
+        _ => None,
+    };
+    let mut warnings = Vec::new();
+    if let (Some((connectors, of_connectors)), Some(platform)) = (&connectors, platform) {
+        service_providers::reachable(&drafts, connectors, platform, problems);
+        warnings.extend(of_connectors.iter().cloned());
+    }
+    let scopes_or_built_in = scopes.clone().unwrap_or_else(scopes::built_in);
+    warnings.extend(drafts.iter().filter_map(warning_of_service_provider));
+    let service_providers = service_providers::check(drafts, &scopes_or_built_in, &context, problems);
+    if problems.len() > before {
+        return None;
+    }
+    let (source, checked, (connectors, _)) = (main?, checked?, connectors?);
+    warnings.extend(settings::warnings(&source, &checked.settings));
+    warnings.extend(emptiness(&source, &checked.settings, &connectors, &service_providers));
+    Some(Loaded {
+        issuer: format!("{}/api/v2", checked.settings.base_url),
+        settings: checked.settings,
+        base_url: checked.base_url,
+        subject_key: checked.subject_key,
+        service_providers,
+        connectors,
+        scopes: scopes?,
+        theme: theme?,
+        warnings,
+    })
+}
+
+fn overlaid(source: Source, environment: &Environment, mut reserved: BTreeSet<String>, problems: &mut Vec<Problem>) -> Source {
+    reserved.extend(source.variables_referred_to());
+    // `PASSERELLE_SUBJECT_KEY__ENV=NAME` refers to NAME as a file would.
+    let through = environment.var("PASSERELLE_SUBJECT_KEY__ENV").map(ToOwned::to_owned);
+    reserved.extend(through);
+    let schema = schema::of::<Settings>();
+    let overlay = environment::overlay(environment, &schema::Node::root(&schema), &reserved, problems);
+    source.under(overlay)
+}
+
+type Connectors = (BTreeMap<ConnectorId, ConfiguredConnector>, Vec<Problem>);
+
+/// `None` when a file is bad: then nothing can be said about what service providers can reach.
+fn all_connectors(folder: &Path, sandbox: Sandbox, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Connectors> {
+    let outcomes = connectors::load_folder(folder, sandbox, context).map_err(|problem| problems.push(problem)).ok()?;
+    let (mut good, mut warnings, mut whole) = (BTreeMap::new(), Vec::new(), true);
+    for (path, outcome) in outcomes {
+        match outcome {
+            Ok(connector) => {
+                warnings.extend(connectors::warnings(&path, &connector));
+                good.insert(connector.id.clone(), connector);
+            }
+            Err(found) => {
+                problems.extend(found);
+                whole = false;
+            }
+        }
+    }
+    whole.then_some((good, warnings))
+}
+
+/// Files that can't be read are told about when the connectors are loaded.
+fn variables_of_connectors(folder: &Path) -> Vec<String> {
+    let files = toml_files(folder, "").unwrap_or_default();
+    files.iter().filter_map(|path| Source::read(path).ok()).flat_map(|source| source.variables_referred_to()).collect()
+}
+
+fn warning_of_service_provider(draft: &service_providers::Draft) -> Option<Problem> {
+    let what = "lets codes travel without TLS";
+    draft.file.insecure_http.then(|| draft.source.problem("insecure_http", what, "never use it in production"))
+}
+
+/// A hub with nobody to serve starts all the same: connectors can be dropped in later.
+fn emptiness(
+    source: &Source,
+    settings: &Settings,
+    connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
+    service_providers: &BTreeMap<ClientId, RegisteredClient>,
+) -> Vec<Problem> {
+    let mut warnings = Vec::new();
+    if connectors.is_empty() {
+        let mend = "put a connector's file there; it is picked up without a restart";
+        warnings.push(problem_of_file(&settings.connectors, "the folder holds no connector: nobody can log in yet", mend));
+    }
+    if service_providers.is_empty() {
+        warnings.push(source.problem("", "there is no service provider yet", "add a file to service-providers/, then restart"));
+    }
+    for (index, id) in settings.choice.order.iter().enumerate().filter(|(_, id)| !connectors.contains_key(*id)) {
+        let what = format!("names {id}, for which there is no connector");
+        warnings.push(source.problem(&format!("choice.order[{index}]"), what, "remove it, or add the connector's file"));
+    }
+    warnings
+}
+
+/// The `*.toml` files of a folder, by name; hidden ones are left out (editors and Kubernetes keep their own there).
+fn toml_files(folder: &Path, mend: &str) -> Result<Vec<PathBuf>, Problem> {
+    let entries = std::fs::read_dir(folder).map_err(|_| problem_of_file(folder, "the folder is missing or can't be read", mend))?;
+    let is_ours = |path: &PathBuf| {
+        let hidden = path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'));
+        !hidden && path.extension().is_some_and(|extension| extension == "toml") && path.is_file()
+    };
+    let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect();
+    files.sort();
+    Ok(files)
+}

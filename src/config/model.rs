@@ -29,6 +29,9 @@ pub struct Settings {
     /// Allows `persona` connectors. Never in production.
     #[serde(default)]
     pub sandbox: bool,
+    /// Allows `sandbox` where `base_url` is not on this machine: whoever reaches the hub can sign in as anyone.
+    #[serde(default)]
+    pub sandbox_public: bool,
     #[serde(default)]
     pub identity_source: IdentitySource,
     #[serde(default)]
@@ -67,7 +70,7 @@ pub struct Listener {
     pub listen: SocketAddr,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum IdentitySource {
     /// The national register (the specification's rule on the standard platform).
@@ -77,7 +80,7 @@ pub enum IdentitySource {
     Provider,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum SubjectSource {
     /// Derived from the pivot identity: two identity providers give one person one `sub`.
@@ -198,7 +201,7 @@ impl Default for Log {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum LogFormat {
     Human,
@@ -209,6 +212,7 @@ pub enum LogFormat {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ServiceProvider {
+    /// As the service provider sends it; unique among all files.
     pub client_id: ClientId,
     /// As the person reads it, by language (`fr`, `en`).
     pub name: BTreeMap<String, String>,
@@ -244,7 +248,7 @@ pub struct ServiceProvider {
     pub insecure_http: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum Rules {
     /// The federation's specification, to the letter.
@@ -364,7 +368,7 @@ pub struct Endpoints {
     pub iss_parameter: bool,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub enum AuthTimeSource {
     /// The ID token's `auth_time`; its absence is an error.

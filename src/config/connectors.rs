@@ -1,0 +1,218 @@
+//! The files of connectors, each on its own: a bad one harms no other (architecture, rules 4 and 9; decisions 8 to 10).
+
+use std::collections::BTreeMap;
+use std::path::Path;
+
+use crate::ids::{ConnectorId, Secret};
+use crate::protocol::acr::Level;
+
+use super::address::{self, Http};
+use super::model::{ConnectorFile, ConnectorKind, OidcKind};
+use super::problem::Problem;
+use super::settings::METHODS;
+use super::source::{Source, problem_of_file};
+use super::{Context, secrets, text, toml_files};
+
+/// A connector whose file holds.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConfiguredConnector {
+    pub id: ConnectorId,
+    pub file: ConnectorFile,
+    /// The hub's secret at the identity provider; `None` for kinds that have none.
+    pub client_secret: Option<Secret<String>>,
+}
+
+/// Whether `persona` connectors are allowed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sandbox {
+    On,
+    Off,
+}
+
+impl Sandbox {
+    #[must_use]
+    pub const fn of(switch: bool) -> Self {
+        if switch { Self::On } else { Self::Off }
+    }
+}
+
+/// Parameters of the authorization request that the hub itself sets, or whose meaning it relies on.
+const PROTOCOL_PARAMETERS: [&str; 19] = [
+    "acr_values",
+    "claims",
+    "client_id",
+    "client_secret",
+    "code_challenge",
+    "code_challenge_method",
+    "id_token_hint",
+    "login_hint",
+    "max_age",
+    "nonce",
+    "prompt",
+    "redirect_uri",
+    "request",
+    "request_uri",
+    "response_mode",
+    "response_type",
+    "scope",
+    "state",
+    "ui_locales",
+];
+
+/// A connector's file by its path, whose stem is its id.
+pub type Outcome = (std::path::PathBuf, Result<ConfiguredConnector, Vec<Problem>>);
+
+/// Reads every `*.toml` of the folder, in order of name; good and bad files side by side, for the caller that keeps a
+/// bad one's last good version.
+///
+/// # Errors
+/// The folder itself can't be read.
+pub fn load_folder(folder: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result<Vec<Outcome>, Problem> {
+    let files = toml_files(folder, "create it; each identity provider is one .toml file there")?;
+    Ok(files.into_iter().map(|path| (path.clone(), load_file(&path, sandbox, context))).collect())
+}
+
+/// Reads and checks one file.
+///
+/// # Errors
+/// Every problem of that file.
+pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
+    let mut problems = Vec::new();
+    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
+    if !ConnectorId::is_well_formed(stem) {
+        let mend = "rename it: 1 to 64 characters of a-z, 0-9 and -, then .toml; confirm is taken";
+        problems.push(problem_of_file(path, "the file's name is not a connector's id", mend));
+    }
+    let source = Source::read(path).map_err(|problem| vec![problem])?;
+    let Some(file) = source.shape::<ConnectorFile>(&mut problems) else { return Err(problems) };
+    let client_secret = check(&source, &file, sandbox, context, &mut problems);
+    if problems.is_empty() { Ok(ConfiguredConnector { id: ConnectorId::from(stem), file, client_secret }) } else { Err(problems) }
+}
+
+fn check(
+    source: &Source,
+    file: &ConnectorFile,
+    sandbox: Sandbox,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Secret<String>> {
+    text::check(source, "name", &file.name, problems);
+    if file.levels.lowest > file.levels.highest {
+        problems.push(source.problem("levels", "has a lowest level above its highest", "swap the two"));
+    }
+    methods(source, "amr", &file.amr, problems);
+    methods(source, "mfa", &file.mfa, problems);
+    if file.mfa.iter().any(|name| name == "mfa") {
+        problems.push(source.problem("mfa", "explains mfa by itself", "name the methods behind it, as [\"pwd\", \"otp\"]"));
+    }
+    match &file.kind {
+        ConnectorKind::Oidc(oidc) => {
+            levels(source, file, problems);
+            check_oidc(source, oidc, problems);
+            let secret = secrets::resolve(source, "kind.oidc.client_secret", &oidc.client_secret, context);
+            secret.map_err(|problem| problems.push(problem)).ok()
+        }
+        ConnectorKind::Persona(persona) => {
+            if sandbox == Sandbox::Off {
+                let what = "is a sandbox, where anyone signs in as anyone, and the sandbox is off";
+                let mend = "remove this file, or set sandbox = true in passerelle.toml (never in production)";
+                problems.push(source.problem("kind.persona", what, mend));
+            }
+            if persona.persons.as_ref().is_some_and(|path| !context.folder.join(path).is_file()) {
+                let mend = "put the file there; the path counts from the configuration folder";
+                problems.push(source.problem("kind.persona.persons", "names a file that is missing", mend));
+            }
+            None
+        }
+    }
+}
+
+/// The table between the hub's levels and the identity provider's values (decisions 8).
+fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
+    let within = file.levels.lowest..=file.levels.highest;
+    let mut seen: BTreeMap<&str, Level> = BTreeMap::new();
+    for (level, values) in &file.acr {
+        let key = format!("acr.{}", level.as_str());
+        if !within.contains(level) {
+            problems.push(source.problem(&key, "is outside this connector's levels", "remove it, or widen levels"));
+        }
+        if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
+            problems.push(source.problem(&key, "holds no value, or an empty one", "write the identity provider's own acr value"));
+        }
+        for value in values {
+            if seen.insert(value, *level).is_some_and(|other| other != *level) {
+                let mend = "give each value one level only";
+                problems.push(source.problem(&key, "holds a value that another level has too", mend));
+            }
+        }
+    }
+    match file.assumed_level {
+        // Nothing above the lowest level may be believed without a word from the identity provider.
+        Some(Level::Eidas2 | Level::Eidas3) => {
+            let mend = "write assumed_level = \"eidas1\", or remove it";
+            problems.push(source.problem("assumed_level", "is above eidas1, the only level that may be assumed", mend));
+        }
+        Some(Level::Eidas1) if file.levels.lowest > Level::Eidas1 => {
+            problems.push(source.problem("assumed_level", "is below levels.lowest, so that it could never be used", "remove it"));
+        }
+        Some(Level::Eidas1) => {}
+        None if file.acr.is_empty() => {
+            let mend = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
+            problems.push(source.problem("acr", "is missing, so that every answer would be refused", mend));
+        }
+        None => {}
+    }
+    let mapped = |level: &Level| file.acr.contains_key(level) || file.assumed_level == Some(*level);
+    let missing = [Level::Eidas1, Level::Eidas2, Level::Eidas3].into_iter().find(|level| within.contains(level) && !mapped(level));
+    if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
+        let what = format!("does not say what the identity provider calls {}", level.as_str());
+        problems.push(source.problem("acr", what, format!("add {} = [\"…\"], or narrow levels", level.as_str())));
+    }
+}
+
+fn methods(source: &Source, key: &str, names: &[String], problems: &mut Vec<Problem>) {
+    for (index, _) in names.iter().enumerate().filter(|(_, name)| !METHODS.contains(&name.as_str())) {
+        let mend = format!("use the names of RFC 8176, or mail: {}", METHODS.join(", "));
+        problems.push(source.problem(&format!("{key}[{index}]"), "is not a registered authentication method", mend));
+    }
+}
+
+fn check_oidc(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
+    let http = if oidc.insecure_http { Http::Anywhere } else { Http::Nowhere };
+    let mut check = |key: &str, checked: Result<url::Url, address::Fault>| {
+        if let Err((what, mend)) = checked {
+            problems.push(source.problem(&format!("kind.oidc.{key}"), what, mend));
+        }
+    };
+    check("issuer", address::without_query(&oidc.issuer, http));
+    if let Some(endpoints) = &oidc.endpoints {
+        check("endpoints.authorization", address::absolute(&endpoints.authorization, http));
+        check("endpoints.token", address::absolute(&endpoints.token, http));
+        check("endpoints.userinfo", address::absolute(&endpoints.userinfo, http));
+        check("endpoints.jwks", address::absolute(&endpoints.jwks, http));
+    }
+    if oidc.client_id.trim().is_empty() {
+        problems.push(source.problem("kind.oidc.client_id", "is empty", "write the id that the identity provider gave this hub"));
+    }
+    if !oidc.scopes.iter().any(|scope| scope.as_str() == "openid") {
+        let mend = "add \"openid\"";
+        problems.push(source.problem("kind.oidc.scopes", "lacks openid, without which there is no ID token", mend));
+    }
+    for name in oidc.authorize_params.keys().filter(|name| PROTOCOL_PARAMETERS.contains(&name.as_str())) {
+        let key = format!("kind.oidc.authorize_params.{name}");
+        problems.push(source.problem(&key, "is a parameter of the protocol, which the hub sets itself", "remove it"));
+    }
+    for (index, _) in oidc.internal_hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err()) {
+        let mend = "write a host name or an address alone, without scheme, port or path";
+        problems.push(source.problem(&format!("kind.oidc.internal_hosts[{index}]"), "is not a host", mend));
+    }
+}
+
+/// What holds, but is for tests only.
+pub fn warnings(path: &Path, connector: &ConfiguredConnector) -> Option<Problem> {
+    let ConnectorKind::Oidc(oidc) = &connector.file.kind else { return None };
+    oidc.insecure_http.then(|| Problem {
+        key: "kind.oidc.insecure_http".into(),
+        ..problem_of_file(path, "lets this identity provider be reached without TLS", "never use it in production")
+    })
+}

@@ -1,0 +1,69 @@
+//! What is wrong with a configuration, said so that it can be mended: file, line, key, fault, remedy.
+//!
+//! No text here ever holds a value from a file or from the environment, for any of them could be a secret that was
+//! put in the wrong place; only names (keys, client ids, connectors, scopes) are repeated.
+
+use std::fmt;
+
+use super::Loaded;
+
+/// One fault in the configuration.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Problem {
+    /// The file as the operator reached it, or `environment`.
+    pub file: String,
+    /// Counted from 1; `None` where the fault is a missing file or a variable.
+    pub line: Option<usize>,
+    /// Path of the key (`public.listen`, `secrets[0].env`) or the variable's full name; empty for a whole file.
+    pub key: String,
+    pub what: String,
+    pub mend: String,
+}
+
+impl fmt::Display for Problem {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.file)?;
+        if let Some(line) = self.line {
+            write!(f, ":{line}")?;
+        }
+        f.write_str(": ")?;
+        if !self.key.is_empty() {
+            write!(f, "{}: ", self.key)?;
+        }
+        write!(f, "{}\n  mend: {}", self.what, self.mend)
+    }
+}
+
+/// What `passerelle check` prints: every problem, or what was loaded and what deserves a second look.
+#[must_use]
+pub fn report(loaded: &Result<Loaded, Vec<Problem>>) -> String {
+    let mut text = String::new();
+    match loaded {
+        Ok(loaded) => {
+            text += "The configuration is valid.\n";
+            text += &format!("  issuer: {}\n", loaded.issuer);
+            text += &format!("  service providers: {}\n", names(loaded.service_providers.keys()));
+            text += &format!("  connectors: {}\n", names(loaded.connectors.keys()));
+            text += &list("warning", &loaded.warnings);
+        }
+        Err(problems) => text += &list("problem", problems),
+    }
+    text
+}
+
+fn names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
+    let names: Vec<String> = names.map(|name| name.to_string()).collect();
+    if names.is_empty() { "none".into() } else { format!("{} ({})", names.len(), names.join(", ")) }
+}
+
+fn list(word: &str, problems: &[Problem]) -> String {
+    let mut text = match problems.len() {
+        0 => return String::new(),
+        1 => format!("\n1 {word}:\n"),
+        many => format!("\n{many} {word}s:\n"),
+    };
+    for problem in problems {
+        text += &format!("{problem}\n");
+    }
+    text
+}

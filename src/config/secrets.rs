@@ -1,0 +1,88 @@
+//! Secrets, read from where a file says they are. Only the reference is ever named, never what it leads to.
+
+use std::path::{Path, PathBuf};
+
+use crate::digest;
+use crate::ids::Secret;
+
+use super::Context;
+use super::model::{ClientSecret, SecretRef};
+use super::problem::Problem;
+use super::source::Source;
+
+/// Client secrets are at least this long (decisions 6).
+const CLIENT_SECRET_CHARACTERS: usize = 32;
+
+/// The secret behind a reference; a trailing line end of a file is cut.
+pub fn resolve(source: &Source, key: &str, reference: &SecretRef, context: &Context<'_>) -> Result<Secret<String>, Problem> {
+    let one = "give exactly one: { file = \"…\" } or { env = \"…\" }";
+    match (&reference.file, &reference.env) {
+        (Some(file), None) => from_file(source, &format!("{key}.file"), file, context.folder),
+        (None, Some(name)) => from_variable(source, &format!("{key}.env"), name, context),
+        (None, None) => Err(source.problem(key, "leads to no secret", one)),
+        (Some(_), Some(_)) => Err(source.problem(key, "leads to two secrets", one)),
+    }
+}
+
+/// The SHA-256 of a client secret, given by reference or as the hash itself.
+pub fn digest(source: &Source, key: &str, secret: &ClientSecret, context: &Context<'_>) -> Result<[u8; 32], Problem> {
+    let Some(hex) = &secret.sha256 else {
+        let reference = SecretRef { file: secret.file.clone(), env: secret.env.clone() };
+        let plain = resolve(source, key, &reference, context)?;
+        if plain.reveal().chars().count() < CLIENT_SECRET_CHARACTERS {
+            let mend = "use at least 32 random characters, for instance from `openssl rand -hex 32`";
+            return Err(source.problem(key, "leads to a secret that is too short", mend));
+        }
+        return Ok(digest::sha256(plain.reveal().as_bytes()));
+    };
+    if secret.file.is_some() || secret.env.is_some() {
+        return Err(source.problem(key, "gives a hash and a reference", "give exactly one of file, env and sha256"));
+    }
+    from_hex(hex).ok_or_else(|| {
+        source.problem(&format!("{key}.sha256"), "is not 64 hex digits", "write `printf %s \"$SECRET\" | sha256sum`'s first word")
+    })
+}
+
+fn from_file(source: &Source, key: &str, file: &Path, folder: &Path) -> Result<Secret<String>, Problem> {
+    let path: PathBuf = folder.join(file);
+    let text = std::fs::read_to_string(&path).map_err(|error| {
+        let what = match error.kind() {
+            std::io::ErrorKind::NotFound => "names a file that is missing",
+            std::io::ErrorKind::InvalidData => "names a file that is not UTF-8 text",
+            _ => "names a file that can't be read",
+        };
+        source.problem(key, what, "put the secret there; the path counts from the configuration folder")
+    })?;
+    let text = text.strip_suffix('\n').unwrap_or(&text);
+    not_empty(source, key, text.strip_suffix('\r').unwrap_or(text))
+}
+
+fn from_variable(source: &Source, key: &str, name: &str, context: &Context<'_>) -> Result<Secret<String>, Problem> {
+    match context.environment.var(name) {
+        Some(value) => not_empty(source, key, value),
+        // The name is not repeated: whoever writes the secret itself there must not find it in a log.
+        None => Err(source.problem(key, "names an environment variable that is not set", "set the variable, or correct the name")),
+    }
+}
+
+fn not_empty(source: &Source, key: &str, value: &str) -> Result<Secret<String>, Problem> {
+    if value.is_empty() {
+        return Err(source.problem(key, "leads to an empty secret", "put the secret there"));
+    }
+    Ok(Secret::new(value.to_owned()))
+}
+
+fn from_hex(text: &str) -> Option<[u8; 32]> {
+    if text.len() != 64 {
+        return None;
+    }
+    let digits: Option<Vec<u32>> = text.chars().map(|digit| digit.to_digit(16)).collect();
+    let bytes: Vec<u8> = digits?
+        .chunks_exact(2)
+        .filter_map(|pair| match pair {
+            [high, low] => u8::try_from(high * 16 + low).ok(),
+            _ => None,
+        })
+        .collect();
+    bytes.try_into().ok()
+}

@@ -1,0 +1,179 @@
+//! The files of service providers: each on its own, then all together (decisions 6, 7, 15).
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::path::Path;
+
+use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::protocol::acr::Platform;
+
+use super::address::{self, Http};
+use super::connectors::ConfiguredConnector;
+use super::model::ServiceProvider;
+use super::problem::Problem;
+use super::source::Source;
+use super::{Context, secrets, text, toml_files};
+
+/// A service provider whose file holds.
+#[derive(Clone, Debug)]
+pub struct RegisteredClient {
+    pub file: ServiceProvider,
+    /// SHA-256 of each client secret in force: one or two.
+    pub secret_sha256: Vec<[u8; 32]>,
+    /// What its subjects are derived for: the declared sector, else the client_id.
+    pub sector: String,
+}
+
+/// A file that could be read, for the checks that need all of them.
+pub struct Draft {
+    pub source: Source,
+    pub file: ServiceProvider,
+}
+
+/// Reads every file of the folder.
+pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
+    let mend = "create it; each service provider is one .toml file there";
+    let files = toml_files(folder, mend).map_err(|problem| problems.push(problem)).unwrap_or_default();
+    let mut drafts = Vec::new();
+    for path in files {
+        match Source::read(&path) {
+            Ok(source) => {
+                if let Some(file) = source.shape(problems) {
+                    drafts.push(Draft { source, file });
+                }
+            }
+            Err(problem) => problems.push(problem),
+        }
+    }
+    drafts
+}
+
+/// Checks each file and all of them together; the answer counts only if `problems` did not grow.
+pub fn check(
+    drafts: Vec<Draft>,
+    scopes: &BTreeMap<Scope, Vec<String>>,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> BTreeMap<ClientId, RegisteredClient> {
+    duplicates(&drafts, problems);
+    sectors(&drafts, problems);
+    let mut registered = BTreeMap::new();
+    for Draft { source, file } in drafts {
+        one(&source, &file, scopes, problems);
+        let digests = (0..).zip(&file.secrets).map(|(index, secret): (usize, _)| {
+            secrets::digest(&source, &format!("secrets[{index}]"), secret, context)
+        });
+        let (secret_sha256, faults): (Vec<_>, Vec<_>) = digests.partition(Result::is_ok);
+        problems.extend(faults.into_iter().filter_map(Result::err));
+        let secret_sha256 = secret_sha256.into_iter().flatten().collect();
+        let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
+        registered.insert(file.client_id.clone(), RegisteredClient { file, secret_sha256, sector });
+    }
+    registered
+}
+
+/// An SP that could never log in is refused (decisions 15). Needs every connector's file to have been read.
+pub fn reachable(
+    drafts: &[Draft],
+    connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
+    platform: Platform,
+    problems: &mut Vec<Problem>,
+) {
+    for Draft { source, file } in drafts {
+        for (index, blocked) in file.blocked_connectors.iter().enumerate() {
+            if !connectors.contains_key(blocked) {
+                let mend = "remove it, or write the stem of a file in the connectors folder";
+                problems.push(source.problem(&format!("blocked_connectors[{index}]"), "names a connector that does not exist", mend));
+            }
+        }
+        // With no connector at all the hub may start: a file can be dropped in later. One that is switched off counts,
+        // for it can be switched on again; a blocked one doesn't.
+        let mut left = connectors.values().filter(|connector| !file.blocked_connectors.contains(&connector.id)).peekable();
+        if connectors.is_empty() {
+            continue;
+        }
+        if left.peek().is_none() {
+            let what = "blocks every connector, so that nobody could ever log in";
+            problems.push(source.problem("blocked_connectors", what, "leave at least one connector unblocked"));
+            continue;
+        }
+        let lowest = platform.levels().first();
+        if !left.any(|connector| lowest.is_some_and(|lowest| connector.file.levels.highest >= *lowest)) {
+            let what = "leaves no connector that reaches the platform's lowest level";
+            problems.push(source.problem("blocked_connectors", what, "unblock or add a connector with a higher levels.highest"));
+        }
+    }
+}
+
+fn one(source: &Source, file: &ServiceProvider, scopes: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
+    let id = file.client_id.as_str();
+    if id.is_empty() || id.len() > 255 || !id.bytes().all(|c| c.is_ascii_graphic()) {
+        let mend = "use 1 to 255 printable ASCII characters without blanks";
+        problems.push(source.problem("client_id", "is not a usable id", mend));
+    }
+    text::check(source, "name", &file.name, problems);
+    addresses(source, file, problems);
+    if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
+        problems.push(source.problem("scopes", "lacks openid, without which no request is valid", "add \"openid\""));
+    }
+    for (index, _) in file.scopes.iter().enumerate().filter(|(_, scope)| !scopes.contains_key(*scope)) {
+        let known = scopes.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
+        let mend = format!("add it to scopes.toml, or use one of: {known}");
+        problems.push(source.problem(&format!("scopes[{index}]"), "is granted, but the scopes table does not know it", mend));
+    }
+    match file.secrets.len() {
+        1 | 2 => {}
+        0 => problems.push(source.problem("secrets", "is empty, so that no code could ever be redeemed", "give one or two secrets")),
+        _ => problems.push(source.problem("secrets", "holds more than two secrets", "keep the current one and the next one")),
+    }
+    if file.sector.as_ref().is_some_and(|sector| sector.trim().is_empty()) {
+        problems.push(source.problem("sector", "is empty", "name the sector, or remove the key"));
+    }
+}
+
+/// Absolute https (http for loopback, or with `insecure_http`), no fragment, no user info (decisions 15).
+fn addresses(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
+    let http = if file.insecure_http { Http::Anywhere } else { Http::Loopback };
+    let list = |key: &str, uris: &[String]| -> Vec<(String, String)> {
+        uris.iter().enumerate().map(|(index, uri)| (format!("{key}[{index}]"), uri.clone())).collect()
+    };
+    let mut all = vec![("home_page".to_owned(), file.home_page.clone())];
+    all.extend(list("redirect_uris", &file.redirect_uris));
+    all.extend(list("post_logout_redirect_uris", &file.post_logout_redirect_uris));
+    for (key, uri) in all {
+        match address::absolute(&uri, http) {
+            // URIs are compared as strings: a star would match nothing but itself.
+            Ok(_) if uri.contains('*') => {
+                problems.push(source.problem(&key, "holds a *, and patterns are not matched", "write out each address"));
+            }
+            Ok(_) => {}
+            Err((what, mend)) => problems.push(source.problem(&key, what, mend)),
+        }
+    }
+    if file.redirect_uris.is_empty() {
+        problems.push(source.problem("redirect_uris", "is empty, so that nobody could ever log in", "register at least one address"));
+    }
+}
+
+fn duplicates(drafts: &[Draft], problems: &mut Vec<Problem>) {
+    let mut seen: BTreeMap<&ClientId, &Draft> = BTreeMap::new();
+    for draft in drafts {
+        if let Some(first) = seen.insert(&draft.file.client_id, draft) {
+            let what = format!("is already the client_id of {}", first.source.file());
+            problems.push(draft.source.problem("client_id", what, "give each service provider an id of its own"));
+        }
+    }
+}
+
+/// Several share a sector only if each file says so (decisions 7): nobody's sector is another's bare client_id.
+fn sectors(drafts: &[Draft], problems: &mut Vec<Problem>) {
+    let undeclared: BTreeSet<&str> =
+        drafts.iter().filter(|draft| draft.file.sector.is_none()).map(|draft| draft.file.client_id.as_str()).collect();
+    for draft in drafts {
+        let Some(sector) = draft.file.sector.as_deref() else { continue };
+        if undeclared.contains(sector) {
+            let what = format!("is the sector of service provider {sector}, whose file does not say that it shares it");
+            let mend = format!("write sector = \"{sector}\" there too, or choose another name");
+            problems.push(draft.source.problem("sector", what, mend));
+        }
+    }
+}

@@ -1,0 +1,221 @@
+//! The rules of `passerelle.toml` beyond its shape (decisions 1, 2, 6, 7, 9).
+
+use std::path::Path;
+use std::time::Duration;
+
+use url::Url;
+
+use crate::ids::Secret;
+use crate::protocol::acr::Platform;
+
+use super::Context;
+use super::address::{self, Http};
+use super::model::{IdentitySource, Lifetimes, Limits, RegisterConfig, Settings, SubjectSource};
+use super::problem::Problem;
+use super::secrets;
+use super::source::Source;
+
+/// What the settings lead to, once they hold.
+pub struct Checked {
+    /// With every path joined to the configuration folder, and `base_url` in its one canonical form.
+    pub settings: Settings,
+    pub base_url: Url,
+    pub subject_key: Secret<Vec<u8>>,
+}
+
+/// RFC 8176, 2, and the hub's own `mail`.
+pub const METHODS: [&str; 22] = [
+    "face", "fpt", "geo", "hwk", "iris", "kba", "mca", "mfa", "otp", "pin", "pop", "pwd", "rba", "retina", "sc", "sms", "swk",
+    "tel", "user", "vbm", "wia", "mail",
+];
+
+/// The HMAC key of the subjects has at least this many bytes.
+const SUBJECT_KEY_BYTES: usize = 32;
+
+impl Lifetimes {
+    #[must_use]
+    pub const fn code(&self) -> Duration {
+        Duration::from_secs(self.code_seconds)
+    }
+
+    #[must_use]
+    pub const fn access_token(&self) -> Duration {
+        Duration::from_secs(self.access_token_seconds)
+    }
+
+    #[must_use]
+    pub const fn id_token(&self) -> Duration {
+        Duration::from_secs(self.id_token_seconds)
+    }
+
+    #[must_use]
+    pub fn login(&self, platform: Platform) -> Duration {
+        Duration::from_secs(self.login_seconds.unwrap_or(by_platform(platform, 1800, 600)))
+    }
+
+    #[must_use]
+    pub fn session_idle(&self, platform: Platform) -> Duration {
+        Duration::from_secs(self.session_idle_seconds.unwrap_or(by_platform(platform, 1800, 600)))
+    }
+
+    #[must_use]
+    pub fn session(&self, platform: Platform) -> Duration {
+        Duration::from_secs(self.session_seconds.unwrap_or(by_platform(platform, 28_800, 600)))
+    }
+}
+
+const fn by_platform(platform: Platform, standard: u64, high: u64) -> u64 {
+    match platform {
+        Platform::Standard => standard,
+        Platform::High => high,
+    }
+}
+
+pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Checked> {
+    let before = problems.len();
+    if settings.platform == Platform::High {
+        let what = "asks for the high platform, which is not available in this version";
+        problems.push(source.problem("platform", what, "write platform = \"standard\""));
+    }
+    let base_url = base_url(source, &settings.base_url, problems);
+    names(source, &settings, problems);
+    identity(source, &settings, context.folder, problems);
+    lifetimes(source, &settings, problems);
+    limits(source, &settings.limits, problems);
+    if settings.sandbox && !settings.sandbox_public && base_url.as_ref().is_some_and(|url| !address::is_loopback(url)) {
+        let what = "lets anyone sign in as anyone, at an address beyond this machine";
+        problems.push(source.problem("sandbox", what, "set sandbox = false, or sandbox_public = true if that is what you want"));
+    }
+    if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
+        problems.push(source.problem("private.listen", "is the public listener's address", "choose another port"));
+    }
+    let subject_key = secrets::resolve(source, "subject_key", &settings.subject_key, context).and_then(|key| {
+        let key = key.into_inner().into_bytes();
+        let mend = "use at least 32 random bytes, for instance from `openssl rand -hex 32`, and keep them for ever";
+        if key.len() < SUBJECT_KEY_BYTES { Err(source.problem("subject_key", "leads to a key that is too short", mend)) } else { Ok(key) }
+    });
+    let subject_key = subject_key.map_err(|problem| problems.push(problem)).ok()?;
+    let base_url = base_url?;
+    settings.base_url = base_url.origin().ascii_serialization();
+    join_paths(&mut settings, context.folder);
+    (problems.len() == before).then_some(Checked { settings, base_url, subject_key: Secret::new(subject_key) })
+}
+
+/// What holds, but departs from the specification or from good practice.
+pub fn warnings(source: &Source, settings: &Settings) -> Vec<Problem> {
+    let mut warnings = Vec::new();
+    if settings.sandbox {
+        let what = "is on: whoever reaches this hub can sign in as anyone";
+        warnings.push(source.problem("sandbox", what, "never use it in production"));
+    }
+    if settings.identity_source == IdentitySource::Provider && settings.platform == Platform::Standard {
+        let what = "takes identities from identity providers, unconfirmed: this departs from the specification";
+        warnings.push(source.problem("identity_source", what, "set identity_source = \"register\" and a [register.…] table"));
+    }
+    warnings
+}
+
+/// Public origin: https, or http on loopback; nothing after the port (decisions 2).
+fn base_url(source: &Source, text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
+    let checked = address::without_query(text, Http::Loopback).and_then(|url| match url.path() {
+        "/" => Ok(url),
+        _ => Err(("has a path", "end it after the host and port; the hub's paths begin at the root")),
+    });
+    let mend_http = |(what, mend): address::Fault| match what {
+        "is plain http" => (what, "use https:// (http is for localhost, 127.0.0.1 and [::1] only)"),
+        _ => (what, mend),
+    };
+    checked.map_err(mend_http).map_err(|(what, mend)| problems.push(source.problem("base_url", what, mend))).ok()
+}
+
+fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
+    let word = |text: &str| {
+        (1..=32).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
+    };
+    // A prefix of `__Host-` or `__Secure-` would promise what plain http can't keep (RFC 6265bis, 4.1.3).
+    if !word(&settings.cookie_prefix) || settings.cookie_prefix.starts_with("__") {
+        let mend = "use 1 to 32 letters, digits, _ or -, not beginning with __";
+        problems.push(source.problem("cookie_prefix", "is no prefix for a cookie name", mend));
+    }
+    if !word(&settings.amr_marker) {
+        problems.push(source.problem("amr_marker", "is not one plain word", "use 1 to 32 letters, digits, _ or -"));
+    } else if METHODS.contains(&settings.amr_marker.as_str()) {
+        let what = "is the registered name of an authentication method, which it would counterfeit";
+        problems.push(source.problem("amr_marker", what, "choose a word that RFC 8176 does not use, as hub"));
+    }
+    if settings.home_country.len() != 5 || !settings.home_country.bytes().all(|c| c.is_ascii_digit()) {
+        problems.push(source.problem("home_country", "is not a country's code", "write five digits, as 99100"));
+    }
+}
+
+fn identity(source: &Source, settings: &Settings, folder: &Path, problems: &mut Vec<Problem>) {
+    let asks_register = settings.platform == Platform::Standard && settings.identity_source == IdentitySource::Register;
+    if asks_register && settings.register.is_none() {
+        let what = "is missing, and identities come from the register";
+        let mend = "add [register.file] with its path, or set identity_source = \"provider\" (departs from the specification)";
+        problems.push(source.problem("register", what, mend));
+    }
+    if asks_register && settings.subject == SubjectSource::Provider {
+        let what = "takes no pivot identity, without which the register can't be asked";
+        problems.push(source.problem("subject", what, "set subject = \"pivot\", or identity_source = \"provider\""));
+    }
+    if let Some(RegisterConfig::File(register)) = &settings.register
+        && !folder.join(&register.path).is_file()
+    {
+        let mend = "put the CSV file there; the path counts from the configuration folder";
+        problems.push(source.problem("register.file.path", "names a file that is missing", mend));
+    }
+}
+
+fn lifetimes(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
+    let (life, platform) = (&settings.lifetimes, settings.platform);
+    let whole_session = by_platform(platform, 28_800, 600);
+    let bounds = [
+        ("code_seconds", life.code(), 600), // RFC 6749, 4.1.2: at most ten minutes
+        ("access_token_seconds", life.access_token(), 3600),
+        ("id_token_seconds", life.id_token(), 3600),
+        ("login_seconds", life.login(platform), 3600),
+        ("session_idle_seconds", life.session_idle(platform), whole_session),
+        ("session_seconds", life.session(platform), whole_session), // decisions 5: 8 h, on high 10 min
+    ];
+    for (key, value, longest) in bounds {
+        within(source, &format!("lifetimes.{key}"), value.as_secs(), (1, longest), problems);
+    }
+    if life.session_idle(platform) > life.session(platform) {
+        let mend = "make it at most lifetimes.session_seconds";
+        problems.push(source.problem("lifetimes.session_idle_seconds", "is longer than the session itself", mend));
+    }
+}
+
+fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    let bounds = [
+        ("logins", count(limits.logins), (1, 10_000_000)),
+        ("sessions", count(limits.sessions), (1, 10_000_000)),
+        ("grants", count(limits.grants), (1, 20_000_000)),
+        ("steps_in_flight", count(limits.steps_in_flight), (1, 65_536)),
+        ("calls_per_connector", count(limits.calls_per_connector), (1, 65_536)),
+        ("request_seconds", limits.request_seconds, (1, 120)),
+        ("shutdown_seconds", limits.shutdown_seconds, (1, 300)),
+        ("workers", count(limits.workers), (0, 1024)),
+    ];
+    for (key, value, range) in bounds {
+        within(source, &format!("limits.{key}"), value, range, problems);
+    }
+}
+
+fn within(source: &Source, key: &str, value: u64, (least, most): (u64, u64), problems: &mut Vec<Problem>) {
+    if !(least..=most).contains(&value) {
+        problems.push(source.problem(key, "is out of range", format!("write a number from {least} to {most}")));
+    }
+}
+
+fn join_paths(settings: &mut Settings, folder: &Path) {
+    let paths = [Some(&mut settings.keys), Some(&mut settings.connectors), settings.theme.as_mut()];
+    for path in paths.into_iter().flatten() {
+        *path = folder.join(&*path);
+    }
+    if let Some(RegisterConfig::File(register)) = &mut settings.register {
+        register.path = folder.join(&register.path);
+    }
+}

@@ -1,0 +1,258 @@
+//! One file as read: its values, the line of each key, and its faults of shape in our own words.
+//!
+//! figment merges and extracts; its messages and toml's print values, so none of them is passed on (only what kind of
+//! fault, and where).
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+
+use figment::error::Kind as Fault;
+use figment::value::{Dict, Map, Value};
+use figment::{Figment, Metadata, Profile, Provider};
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
+use toml::de::{DeTable, DeValue};
+
+use super::environment::Overlay;
+use super::problem::Problem;
+use super::schema::{self, Node};
+
+pub struct Source {
+    file: PathBuf,
+    values: Dict,
+    /// `public.listen` → line, counted from 1.
+    lines: BTreeMap<String, usize>,
+    overlay: Overlay,
+}
+
+impl Source {
+    /// Reads and parses a TOML file.
+    pub fn read(file: &Path) -> Result<Self, Problem> {
+        let fault = |what: &str, mend: &str| problem_of_file(file, what, mend);
+        let bytes = std::fs::read(file).map_err(|error| match error.kind() {
+            std::io::ErrorKind::NotFound => fault("the file is missing", "create it, or point to the right folder"),
+            _ => fault("the file can't be read", "make it a file that this user may read"),
+        })?;
+        let text = String::from_utf8(bytes).map_err(|_| fault("the file is not UTF-8 text", "save it as UTF-8"))?;
+        Self::parse(file, &text)
+    }
+
+    /// Parses TOML text; `file` is only a name for messages.
+    pub fn parse(file: &Path, text: &str) -> Result<Self, Problem> {
+        let broken = |error: &toml::de::Error, mend: &str| Problem {
+            line: error.span().map(|span| line_of(text, span.start)),
+            ..problem_of_file(file, "is not valid TOML at this line", mend)
+        };
+        let spanned = DeTable::parse(text)
+            // The parser's own words are fixed texts; they name what is expected, never what is there.
+            .map_err(|error| broken(&error, &format!("mend the line: {}", error.message())))?;
+        let table: toml::Table =
+            toml::from_str(text).map_err(|error| broken(&error, "write a number or date that TOML allows"))?;
+        let mut lines = BTreeMap::new();
+        index_table(text, "", spanned.get_ref(), &mut lines);
+        let values = table.into_iter().map(|(key, value)| (key, figment_value(value))).collect();
+        Ok(Self { file: file.to_owned(), values, lines, overlay: Overlay::default() })
+    }
+
+    /// The file as the operator reached it.
+    pub fn file(&self) -> impl std::fmt::Display + '_ {
+        self.file.display()
+    }
+
+    /// Lays environment variables over the file.
+    #[must_use]
+    pub fn under(self, overlay: Overlay) -> Self {
+        Self { overlay, ..self }
+    }
+
+    /// Names of environment variables that `{ env = … }` tables refer to, here or through the overlay.
+    pub fn variables_referred_to(&self) -> Vec<String> {
+        let mut names = Vec::new();
+        collect_env(&self.values, &mut names);
+        names
+    }
+
+    /// The text at a key of the file's first level, before anything is checked.
+    pub fn text(&self, key: &str) -> Option<&str> {
+        self.overlay.values.get(key).or_else(|| self.values.get(key))?.as_str()
+    }
+
+    /// A problem at `key` (`redirect_uris[1]`), with its line, or with the variable that set the key.
+    pub fn problem(&self, key: &str, what: impl Into<String>, mend: impl Into<String>) -> Problem {
+        let (what, mend) = (what.into(), mend.into());
+        let mut place = key;
+        loop {
+            if let Some(variable) = self.overlay.variables.get(place) {
+                return Problem { file: "environment".into(), line: None, key: variable.clone(), what, mend };
+            }
+            if let Some(line) = self.lines.get(place) {
+                let file = self.file.display().to_string();
+                return Problem { file, line: Some(*line), key: key.into(), what, mend };
+            }
+            match place.rfind(['.', '[']) {
+                Some(end) => place = place.get(..end).unwrap_or_default(),
+                None => return Problem { key: key.into(), ..problem_of_file(&self.file, &what, &mend) },
+            }
+        }
+    }
+
+    /// Extracts the file's shape. All faults that leave the rest readable are told, not only the first.
+    pub fn shape<T: DeserializeOwned + JsonSchema>(&self, problems: &mut Vec<Problem>) -> Option<T> {
+        let schema = schema::of::<T>();
+        let (mut file, mut overlay) = (self.values.clone(), self.overlay.values.clone());
+        let mut told: Vec<Vec<String>> = Vec::new();
+        loop {
+            let merged = Figment::new().merge(Values(&file)).merge(Values(&overlay));
+            let error = match merged.extract::<T>() {
+                Ok(shape) => return told.is_empty().then_some(shape),
+                Err(error) => error,
+            };
+            let mut path = error.path.clone();
+            if let Fault::MissingField(name) = &error.kind {
+                path.push(name.to_string());
+            }
+            // A key that was cut out below, and is now missed, has been told already.
+            if told.contains(&path) {
+                return None;
+            }
+            problems.push(self.fault(Node::root(&schema), &path, &error.kind));
+            let missing = matches!(error.kind, Fault::MissingField(_));
+            told.push(path.clone());
+            let cut_out = remove(&mut overlay, &path) || remove(&mut file, &path);
+            if missing || !cut_out || told.len() > 50 {
+                return None;
+            }
+        }
+    }
+
+    fn fault(&self, schema: Node<'_>, path: &[String], fault: &Fault) -> Problem {
+        let key = key_path(path);
+        let node = schema.at(path.iter().map(String::as_str));
+        let hint = node.map_or_else(|| "see docs/configuration.md".into(), Node::hint);
+        let kind = node.map_or("another kind of value", |node| node.kind().in_words());
+        match fault {
+            Fault::UnknownField(_, known) => {
+                self.problem(&key, "is not a key that this file knows", format!("remove it, or use one of: {}", known.join(", ")))
+            }
+            Fault::UnknownVariant(_, known) => {
+                self.problem(&key, "is not one of the allowed words", format!("write one of: {}", known.join(", ")))
+            }
+            Fault::MissingField(_) => self.problem(&key, "is missing", format!("add it: {hint}")),
+            Fault::InvalidType(..) => self.problem(&key, format!("must be {kind}"), hint),
+            Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => self.problem(&key, "is out of range", hint),
+            // Everything else may carry the value in its text (`Message` most of all).
+            Fault::Message(_)
+            | Fault::InvalidValue(..)
+            | Fault::InvalidLength(..)
+            | Fault::DuplicateField(_)
+            | Fault::Unsupported(_)
+            | Fault::UnsupportedKey(..) => self.problem(&key, "has not the form that is needed here", hint),
+        }
+    }
+}
+
+pub fn problem_of_file(file: &Path, what: &str, mend: &str) -> Problem {
+    Problem { file: file.display().to_string(), line: None, key: String::new(), what: what.into(), mend: mend.into() }
+}
+
+/// figment's own TOML provider would bring a second toml crate, and is silent when a file is missing.
+struct Values<'a>(&'a Dict);
+
+impl Provider for Values<'_> {
+    fn metadata(&self) -> Metadata {
+        Metadata::named("configuration")
+    }
+
+    fn data(&self) -> figment::error::Result<Map<Profile, Dict>> {
+        Ok(Profile::Default.collect(self.0.clone()))
+    }
+}
+
+fn figment_value(value: toml::Value) -> Value {
+    match value {
+        toml::Value::String(text) => Value::from(text),
+        toml::Value::Integer(number) => Value::from(number),
+        toml::Value::Float(number) => Value::from(number),
+        toml::Value::Boolean(truth) => Value::from(truth),
+        toml::Value::Datetime(moment) => Value::from(moment.to_string()),
+        toml::Value::Array(items) => Value::from(items.into_iter().map(figment_value).collect::<Vec<_>>()),
+        toml::Value::Table(table) => {
+            Value::from(table.into_iter().map(|(key, value)| (key, figment_value(value))).collect::<Dict>())
+        }
+    }
+}
+
+fn index_table(text: &str, prefix: &str, table: &DeTable<'_>, lines: &mut BTreeMap<String, usize>) {
+    for (key, value) in table {
+        let name = key.get_ref();
+        let path = if prefix.is_empty() { name.to_string() } else { format!("{prefix}.{name}") };
+        lines.insert(path.clone(), line_of(text, key.span().start));
+        index_value(text, &path, value.get_ref(), lines);
+    }
+}
+
+fn index_value(text: &str, path: &str, value: &DeValue<'_>, lines: &mut BTreeMap<String, usize>) {
+    if let Some(table) = value.as_table() {
+        index_table(text, path, table, lines);
+    }
+    for (index, item) in value.as_array().into_iter().flat_map(|items| items.iter()).enumerate() {
+        let path = format!("{path}[{index}]");
+        lines.insert(path.clone(), line_of(text, item.span().start));
+        index_value(text, &path, item.get_ref(), lines);
+    }
+}
+
+fn line_of(text: &str, offset: usize) -> usize {
+    1 + text.bytes().take(offset).filter(|byte| *byte == b'\n').count()
+}
+
+/// `["secrets", "0", "env"]` → `secrets[0].env`.
+fn key_path(path: &[String]) -> String {
+    let mut key = String::new();
+    for part in path {
+        if part.parse::<usize>().is_ok() {
+            key += &format!("[{part}]");
+        } else {
+            if !key.is_empty() {
+                key.push('.');
+            }
+            key += part;
+        }
+    }
+    key
+}
+
+fn remove(values: &mut Dict, path: &[String]) -> bool {
+    match path {
+        [] => false,
+        [last] => values.remove(last).is_some(),
+        [first, rest @ ..] => values.get_mut(first).is_some_and(|value| remove_inside(value, rest)),
+    }
+}
+
+fn remove_inside(value: &mut Value, path: &[String]) -> bool {
+    match (value, path) {
+        (Value::Dict(_, table), _) => remove(table, path),
+        // An item is emptied with its list's rest left in place, so that indices in later messages stay true.
+        (Value::Array(_, items), [index, rest @ ..]) if !rest.is_empty() => {
+            let item = index.parse::<usize>().ok().and_then(|index| items.get_mut(index));
+            item.is_some_and(|item| remove_inside(item, rest))
+        }
+        _ => false,
+    }
+}
+
+fn collect_env(values: &Dict, names: &mut Vec<String>) {
+    for (key, value) in values {
+        collect_env_inside(key, value, names);
+    }
+}
+
+fn collect_env_inside(key: &str, value: &Value, names: &mut Vec<String>) {
+    match value {
+        Value::String(_, name) if key == "env" => names.push(name.clone()),
+        Value::Dict(_, table) => collect_env(table, names),
+        Value::Array(_, items) => items.iter().for_each(|item| collect_env_inside("", item, names)),
+        _ => {}
+    }
+}

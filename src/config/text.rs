@@ -1,0 +1,31 @@
+//! Texts that a person reads, by language.
+
+use std::collections::BTreeMap;
+
+use super::problem::Problem;
+use super::source::Source;
+
+/// The text in `language`, else in English, else in French, else in whatever there is; empty only for an empty table,
+/// which no loaded file has.
+#[must_use]
+pub fn in_language<'a>(texts: &'a BTreeMap<String, String>, language: &str) -> &'a str {
+    let found = [language, "en", "fr"].into_iter().find_map(|tag| texts.get(tag));
+    found.or_else(|| texts.values().next()).map_or("", String::as_str)
+}
+
+/// At least one language; tags of two or three letters; texts of 1 to 100 characters without control characters.
+pub fn check(source: &Source, key: &str, texts: &BTreeMap<String, String>, problems: &mut Vec<Problem>) {
+    if texts.is_empty() {
+        problems.push(source.problem(key, "has no language", "write { fr = \"…\", en = \"…\" }"));
+    }
+    for (tag, text) in texts {
+        let key = format!("{key}.{tag}");
+        if !(2..=3).contains(&tag.len()) || !tag.bytes().all(|c| c.is_ascii_lowercase()) {
+            problems.push(source.problem(&key, "is not a language", "use a language's two letters, as fr or en"));
+        }
+        let length = text.chars().count();
+        if text.trim().is_empty() || length > 100 || text.chars().any(char::is_control) {
+            problems.push(source.problem(&key, "is empty, too long or holds control characters", "write 1 to 100 plain characters"));
+        }
+    }
+}

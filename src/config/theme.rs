@@ -1,0 +1,174 @@
+//! The look of the pages: name, logo, accent colours, footer. Contrast is checked here, so that no page has to.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use schemars::JsonSchema;
+use serde::Deserialize;
+
+use super::address::{self, Http};
+use super::problem::Problem;
+use super::source::Source;
+use super::text;
+
+/// The theme file (`theme = "theme.toml"` in `passerelle.toml`).
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ThemeFile {
+    /// The hub's name as the person reads it, by language (`fr`, `en`).
+    pub name: BTreeMap<String, String>,
+    pub accent: Accents,
+    /// SVG or PNG of at most 256 KiB; the path counts from the theme file's folder.
+    #[serde(default)]
+    pub logo: Option<PathBuf>,
+    /// Links at the foot of every page, as `[[footer]]` tables.
+    #[serde(default)]
+    pub footer: Vec<FooterLink>,
+}
+
+/// The accent colour in both colour schemes.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Accents {
+    pub light: Accent,
+    pub dark: Accent,
+}
+
+/// A colour and the text on it, as `#rrggbb`; their contrast must be 4.5 or more.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Accent {
+    /// `#rrggbb`: main buttons and marks.
+    pub background: String,
+    /// `#rrggbb`: text on `background`.
+    pub text: String,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct FooterLink {
+    /// As the person reads it, by language (`fr`, `en`).
+    pub label: BTreeMap<String, String>,
+    /// Absolute https address.
+    pub url: String,
+}
+
+/// A checked theme: colours are `#` and six hex digits, safe to write into a style sheet.
+#[derive(Clone, Debug)]
+pub struct Theme {
+    pub name: BTreeMap<String, String>,
+    pub accent: Accents,
+    pub logo: Option<Logo>,
+    pub footer: Vec<FooterLink>,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Logo {
+    /// `image/svg+xml` or `image/png`.
+    pub media_type: &'static str,
+    pub bytes: Arc<[u8]>,
+}
+
+/// The theme that is used when no file is named, as text.
+const BUILT_IN: &str = include_str!("../../config/theme.toml");
+
+/// WCAG 2.2, 1.4.3: text of normal size.
+const CONTRAST: f64 = 4.5;
+const LOGO_BYTES: usize = 256 * 1024;
+
+pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<Theme> {
+    let source = Source::read(file).map_err(|problem| problems.push(problem)).ok()?;
+    checked(&source, file.parent().unwrap_or(Path::new("")), problems)
+}
+
+/// The built-in theme. `None`, with a problem, only if the program itself was built with a bad one.
+pub fn built_in(problems: &mut Vec<Problem>) -> Option<Theme> {
+    let source = Source::parse(Path::new("(built-in theme)"), BUILT_IN).map_err(|problem| problems.push(problem)).ok()?;
+    checked(&source, Path::new(""), problems)
+}
+
+fn checked(source: &Source, folder: &Path, problems: &mut Vec<Problem>) -> Option<Theme> {
+    let file = source.shape::<ThemeFile>(problems)?;
+    let before = problems.len();
+    text::check(source, "name", &file.name, problems);
+    for (key, accent) in [("accent.light", &file.accent.light), ("accent.dark", &file.accent.dark)] {
+        check_accent(source, key, accent, problems);
+    }
+    for (index, link) in file.footer.iter().enumerate() {
+        text::check(source, &format!("footer[{index}].label"), &link.label, problems);
+        if let Err((what, mend)) = address::absolute(&link.url, Http::Loopback) {
+            problems.push(source.problem(&format!("footer[{index}].url"), what, mend));
+        }
+    }
+    let logo = match file.logo.as_ref().map(|path| read_logo(&folder.join(path))).transpose() {
+        Ok(logo) => logo,
+        Err((what, mend)) => {
+            problems.push(source.problem("logo", what, mend));
+            None
+        }
+    };
+    (problems.len() == before).then_some(Theme { name: file.name, accent: file.accent, logo, footer: file.footer })
+}
+
+fn check_accent(source: &Source, key: &str, accent: &Accent, problems: &mut Vec<Problem>) {
+    let mut colour = |name: &str, text: &str| {
+        let found = luminance(text);
+        if found.is_none() {
+            problems.push(source.problem(&format!("{key}.{name}"), "is not a colour", "write # and six hex digits, as #0b5fa5"));
+        }
+        found
+    };
+    let (background, text) = (colour("background", &accent.background), colour("text", &accent.text));
+    let (Some(background), Some(text)) = (background, text) else { return };
+    let found = contrast(background, text);
+    if found < CONTRAST {
+        // Rounded down: 4.49 must not read as 4.5.
+        let what = format!("has a contrast of {:.1} between background and text", (found * 10.0).floor() / 10.0);
+        problems.push(source.problem(key, what, "darken one or lighten the other until it is 4.5 or more (WCAG 2.2, 1.4.3)"));
+    }
+}
+
+/// WCAG 2.2, "contrast ratio".
+fn contrast(one: f64, other: f64) -> f64 {
+    (one.max(other) + 0.05) / (one.min(other) + 0.05)
+}
+
+/// WCAG 2.2, "relative luminance", of `#rrggbb`.
+fn luminance(colour: &str) -> Option<f64> {
+    let digits = colour.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.bytes().all(|c| c.is_ascii_hexdigit()))?;
+    let channel = |at: usize| {
+        let value = f64::from(u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()?) / 255.0;
+        Some(if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) })
+    };
+    Some(0.2126 * channel(0)? + 0.7152 * channel(2)? + 0.0722 * channel(4)?)
+}
+
+fn read_logo(path: &Path) -> Result<Logo, (&'static str, &'static str)> {
+    let bytes = std::fs::read(path)
+        .map_err(|_| ("names a file that can't be read", "put the logo there; the path counts from the theme file's folder"))?;
+    if bytes.len() > LOGO_BYTES {
+        return Err(("names a file over 256 KiB", "make the logo smaller"));
+    }
+    let svg = || std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("<svg"));
+    let media_type = match path.extension().and_then(|extension| extension.to_str()) {
+        Some("png") if bytes.starts_with(b"\x89PNG\r\n\x1a\n") => "image/png",
+        Some("svg") if svg() => "image/svg+xml",
+        _ => return Err(("is neither an SVG nor a PNG image", "use a file that ends in .svg or .png and is one")),
+    };
+    Ok(Logo { media_type, bytes: bytes.into() })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contrast_is_wcags() {
+        let ratio = |a, b| contrast(luminance(a).unwrap(), luminance(b).unwrap());
+        assert!((ratio("#000000", "#ffffff") - 21.0).abs() < 1e-9);
+        assert!((ratio("#777777", "#ffffff") - 4.478).abs() < 1e-3, "the grey that just fails");
+        assert_eq!(luminance("#12345"), None);
+        assert_eq!(luminance("#12345g"), None);
+    }
+}
