@@ -1,1 +1,518 @@
-#[test] fn nothing() {}
+//! The configuration as an operator meets it: good folders, bad files, variables.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+
+use tempfile::TempDir;
+
+use super::schema::{Kind, Node};
+use super::*;
+
+const SUBJECT_KEY: &str = "0123456789abcdef0123456789abcdef";
+const CLIENT_SECRET: &str = "a-client-secret-of-thirty-two-characters";
+
+const SETTINGS: &str = r#"
+platform = "standard"
+base_url = "https://login.example.org"
+subject_key = { env = "SUBJECT_KEY" }
+connectors = "connectors"
+public.listen = "127.0.0.1:8080"
+private.listen = "127.0.0.1:9090"
+identity_source = "provider"
+"#;
+
+const SERVICE: &str = r#"
+client_id = "sp"
+name = { fr = "Service", en = "Service" }
+home_page = "https://sp.example.org/"
+redirect_uris = ["https://sp.example.org/callback"]
+scopes = ["openid", "email"]
+secrets = [{ env = "SP_SECRET" }]
+"#;
+
+const CONNECTOR: &str = r#"
+name = { en = "Provider" }
+levels = { lowest = "eidas1", highest = "eidas2" }
+[acr]
+eidas1 = ["low"]
+eidas2 = ["substantial"]
+[kind.oidc]
+issuer = "https://idp.example.org"
+client_id = "hub"
+client_secret = { env = "IDP_SECRET" }
+"#;
+
+/// A configuration folder that loads, to be spoiled.
+struct Folder {
+    root: TempDir,
+    environment: Vec<(String, String)>,
+}
+
+impl Folder {
+    fn good() -> Self {
+        let variables = [("SUBJECT_KEY", SUBJECT_KEY), ("SP_SECRET", CLIENT_SECRET), ("IDP_SECRET", "idp-secret")];
+        let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let folder = Self { root: tempfile::tempdir().unwrap(), environment };
+        folder.with("passerelle.toml", SETTINGS).with("service-providers/sp.toml", SERVICE).with("connectors/idp.toml", CONNECTOR)
+    }
+
+    fn with(self, file: &str, content: impl AsRef<[u8]>) -> Self {
+        let path = self.root.path().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, content).unwrap();
+        self
+    }
+
+    fn edit(self, file: &str, from: &str, to: &str) -> Self {
+        let text = fs::read_to_string(self.root.path().join(file)).unwrap();
+        assert!(text.contains(from), "{file} has no {from:?}");
+        self.with(file, text.replacen(from, to, 1))
+    }
+
+    fn without(self, file: &str) -> Self {
+        fs::remove_file(self.root.path().join(file)).unwrap();
+        self
+    }
+
+    fn variable(mut self, name: &str, value: &str) -> Self {
+        self.environment.retain(|(known, _)| known != name);
+        self.environment.push((name.into(), value.into()));
+        self
+    }
+
+    fn load(&self) -> Result<Loaded, Vec<Problem>> {
+        load(self.root.path(), &self.environment.iter().cloned().collect())
+    }
+
+    #[track_caller]
+    fn loaded(&self) -> Loaded {
+        let loaded = self.load();
+        if loaded.is_err() {
+            panic!("{}", report(&loaded));
+        }
+        loaded.unwrap()
+    }
+
+    /// The only problem: file (relative to the folder), key and both texts.
+    #[track_caller]
+    fn problem(&self) -> (String, String, String) {
+        let problems = self.load().map(|_| ()).expect_err("the folder must be refused");
+        let [problem] = problems.as_slice() else { panic!("one problem expected: {problems:#?}") };
+        let file = Path::new(&problem.file).strip_prefix(self.root.path()).map_or(problem.file.clone(), |p| p.display().to_string());
+        (file, problem.key.clone(), format!("{}. {}", problem.what, problem.mend))
+    }
+}
+
+#[test]
+fn a_good_folder_loads_whole() {
+    let loaded = Folder::good().edit("passerelle.toml", "example.org\"", "example.org/\"").loaded();
+    assert_eq!(loaded.issuer, "https://login.example.org/api/v2");
+    assert_eq!(loaded.settings.base_url, "https://login.example.org");
+    assert_eq!(loaded.subject_key.reveal(), SUBJECT_KEY.as_bytes());
+    let service = loaded.service_providers.get("sp").unwrap();
+    assert_eq!(service.secret_sha256, [crate::digest::sha256(CLIENT_SECRET.as_bytes())]);
+    assert_eq!(service.sector, "sp");
+    let connector = loaded.connectors.get("idp").unwrap();
+    assert_eq!(connector.client_secret.as_ref().unwrap().reveal(), "idp-secret");
+    assert!(loaded.scopes.contains_key("identite_pivot"));
+    assert_eq!(in_language(&loaded.theme.name, "de"), "Passerelle");
+    assert_eq!(loaded.settings.lifetimes.session(loaded.settings.platform).as_secs(), 28_800);
+    assert!(loaded.warnings.iter().any(|warning| warning.key == "identity_source"));
+}
+
+/// File to spoil · what is replaced · by what · key that must be named · words that must be in fault or mend.
+type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
+
+#[test]
+fn each_bad_setting_is_named_with_its_mend() {
+    let file = "passerelle.toml";
+    let rows: &[Row] = &[
+        (file, "platform = \"standard\"", "", "platform", "is missing. add it"),
+        (file, "\"standard\"", "\"high\"", "platform", "not available in this version"),
+        (file, "\"standard\"", "\"gigantic\"", "platform", "write one of: standard, high"),
+        (file, "platform =", "platfrom = 1\nplatform =", "platfrom", "use one of: platform, base_url"),
+        (file, "public.listen", "public.prot = 1\npublic.listen", "public.prot", "use one of: listen"),
+        (file, "\"127.0.0.1:8080\"", "8080", "public.listen", "must be text. Address and port, `127.0.0.1:8080`"),
+        (file, "\"127.0.0.1:8080\"", "\"here\"", "public.listen", "Address and port, `127.0.0.1:8080`"),
+        (file, "127.0.0.1:9090", "127.0.0.1:8080", "private.listen", "choose another port"),
+        (file, "https://", "http://", "base_url", "use https://"),
+        (file, "example.org", "example.org/hub", "base_url", "has a path"),
+        (file, "example.org", "example.org?a=b", "base_url", "has a query"),
+        (file, "login.", "me:pw@login.", "base_url", "user name or password"),
+        (file, "https://login.example.org", "login", "base_url", "not an absolute address"),
+        (file, "{ env = \"SUBJECT_KEY\" }", "\"hunter2hunter2\"", "subject_key", "{ file"),
+        (file, "{ env = \"SUBJECT_KEY\" }", "{}", "subject_key", "leads to no secret"),
+        (file, "{ env = \"SUBJECT_KEY\" }", "{ env = \"A\", file = \"b\" }", "subject_key", "leads to two secrets"),
+        (file, "SUBJECT_KEY", "UNSET_KEY", "subject_key.env", "not set"),
+        (file, "SUBJECT_KEY", "IDP_SECRET", "subject_key", "at least 32 random bytes"),
+        (file, "{ env = \"SUBJECT_KEY\" }", "{ file = \"none\" }", "subject_key.file", "missing"),
+        (file, "identity_source = \"provider\"", "", "register", "add [register.file]"),
+        (file, "\"provider\"", "\"register\"\nsubject = \"provider\"\nregister.file.path = \"passerelle.toml\"", "subject", "pivot"),
+        (file, "identity_source", "register.file.path = \"none.csv\"\nidentity_source", "register.file.path", "missing"),
+        (file, "identity_source", "amr_marker = \"pwd\"\nidentity_source", "amr_marker", "RFC 8176"),
+        (file, "identity_source", "cookie_prefix = \"__Host-x\"\nidentity_source", "cookie_prefix", "not beginning with __"),
+        (file, "identity_source", "home_country = \"FR\"\nidentity_source", "home_country", "five digits"),
+        (file, "identity_source", "sandbox = true\nidentity_source", "sandbox", "sandbox_public = true"),
+        (file, "identity_source", "sandbox = \"yes\"\nidentity_source", "sandbox", "must be true or false"),
+        (file, "identity_source", "lifetimes.code_seconds = 0\nidentity_source", "lifetimes.code_seconds", "from 1 to 600"),
+        (file, "identity_source", "lifetimes.code_seconds = -1\nidentity_source", "lifetimes.code_seconds", "a whole number"),
+        (file, "identity_source", "lifetimes.session_seconds = 60\nidentity_source", "lifetimes.session_idle_seconds", "at most"),
+        (file, "identity_source", "lifetimes.session_seconds = 90000\nidentity_source", "lifetimes.session_seconds", "28800"),
+        (file, "identity_source", "limits.request_seconds = 0\nidentity_source", "limits.request_seconds", "from 1 to 120"),
+        (file, "identity_source", "theme = \"none.toml\"\nidentity_source", "", "the file is missing"),
+    ];
+    check_rows(rows);
+}
+
+#[test]
+fn each_bad_service_provider_is_named_with_its_mend() {
+    let file = "service-providers/sp.toml";
+    let rows: &[Row] = &[
+        (file, "\"https://sp.example.org/callback\"", "\"http://sp.example.org/callback\"", "redirect_uris[0]", "use https://"),
+        (file, "/callback", "/callback#x", "redirect_uris[0]", "remove the #"),
+        (file, "\"https://sp.example.org/callback\"", "\"https://me:pw@sp.example.org\"", "redirect_uris[0]", "user name"),
+        (file, "\"https://sp.example.org/callback\"", "\"myapp:/callback\"", "redirect_uris[0]", "https://"),
+        (file, "\"https://sp.example.org/callback\"", "\"/callback\"", "redirect_uris[0]", "absolute"),
+        (file, "/callback", "/call back", "redirect_uris[0]", "blank"),
+        (file, "/callback", "/*", "redirect_uris[0]", "patterns are not matched"),
+        (file, "[\"https://sp.example.org/callback\"]", "[]", "redirect_uris", "at least one"),
+        (file, "home_page = \"https", "home_page = \"ftp", "home_page", "https"),
+        (file, "{ fr = \"Service\", en = \"Service\" }", "{}", "name", "has no language"),
+        (file, "fr = \"Service\"", "fr = \" \"", "name.fr", "1 to 100"),
+        (file, "fr = \"Service\"", "French = \"Service\"", "name.French", "two letters"),
+        (file, "\"openid\", ", "", "scopes", "add \"openid\""),
+        (file, "\"email\"", "\"emial\"", "scopes[1]", "birthcountry"),
+        (file, "client_id = \"sp\"", "client_id = \"s p\"", "client_id", "printable"),
+        (file, "{ env = \"SP_SECRET\" }", "", "secrets", "give one or two"),
+        (file, "{ env = \"SP_SECRET\" }", "{ env = \"IDP_SECRET\" }", "secrets[0]", "at least 32 random characters"),
+        (file, "{ env = \"SP_SECRET\" }", "{ sha256 = \"abc\" }", "secrets[0].sha256", "64 hex digits"),
+        (file, "{ env = \"SP_SECRET\" }", "{ sha256 = \"abc\", env = \"A\" }", "secrets[0]", "exactly one"),
+        (file, "{ env = \"SP_SECRET\" }", "{ evn = \"SP_SECRET\" }", "secrets[0].evn", "file, env, sha256"),
+        (file, "client_id", "blocked_connectors = [\"nobody\"]\nclient_id", "blocked_connectors[0]", "does not exist"),
+        (file, "client_id", "blocked_connectors = [\"idp\"]\nclient_id", "blocked_connectors", "nobody could ever log in"),
+        (file, "client_id", "rules = \"openid\"\nclient_id", "rules", "write one of: federation"),
+        (file, "client_id", "client_id = \"x\"\nclient_id", "", "valid TOML"),
+    ];
+    check_rows(rows);
+}
+
+#[test]
+fn each_bad_connector_is_named_with_its_mend() {
+    let file = "connectors/idp.toml";
+    let rows: &[Row] = &[
+        (file, "https://idp", "http://idp", "kind.oidc.issuer", "use https://"),
+        (file, "example.org\"", "example.org?tenant=1\"", "kind.oidc.issuer", "remove the ?"),
+        (file, "example.org\"", "example.org#a\"", "kind.oidc.issuer", "remove the #"),
+        (file, "lowest = \"eidas1\"", "lowest = \"eidas3\"", "levels", "above its highest"),
+        (file, "highest = \"eidas2\"", "highest = \"eidas3\"", "acr", "add eidas3"),
+        (file, "highest = \"eidas2\"", "highest = \"eidas1\"", "acr.eidas2", "outside"),
+        (file, "\"substantial\"", "\"low\"", "acr.eidas2", "another level"),
+        (file, "[\"low\"]", "[]", "acr.eidas1", "no value"),
+        (file, "eidas1 = [\"low\"]", "eidas9 = [\"low\"]", "acr.eidas9", "eidas1, eidas2, eidas3"),
+        (file, "[acr]\neidas1 = [\"low\"]\neidas2 = [\"substantial\"]", "", "acr", "assumed_level = \"eidas1\""),
+        (file, "[acr]", "assumed_level = \"eidas2\"\n[acr]", "assumed_level", "only level that may be assumed"),
+        (file, "[acr]", "amr = [\"pwd\", \"magic\"]\n[acr]", "amr[1]", "RFC 8176"),
+        (file, "[acr]", "mfa = [\"mfa\"]\n[acr]", "mfa", "by itself"),
+        (file, "client_id", "authorize_params = { nonce = \"1\" }\nclient_id", "kind.oidc.authorize_params.nonce", "remove it"),
+        (file, "client_id", "internal_hosts = [\"http://a\"]\nclient_id", "kind.oidc.internal_hosts[0]", "host name"),
+        (file, "client_id", "client_idd = 1\nclient_id", "kind.oidc.client_idd", "use one of: issuer, client_id"),
+        (file, "client_id", "scopes = [\"email\"]\nclient_id", "kind.oidc.scopes", "openid"),
+        (file, "[kind.oidc]", "[kind.saml]", "kind.saml", "oidc, persona"),
+        (file, "IDP_SECRET", "UNSET", "kind.oidc.client_secret.env", "not set"),
+    ];
+    check_rows(rows);
+}
+
+#[track_caller]
+fn check_rows(rows: &[Row]) {
+    for (file, from, to, key, words) in rows {
+        let (found_file, found_key, text) = Folder::good().edit(file, from, to).problem();
+        assert_eq!(found_key, *key, "{to}: {text}");
+        assert!(text.contains(words), "{to}: {text}");
+        assert!(found_file == *file || found_file.ends_with("none.toml"), "{to}: {found_file}");
+    }
+}
+
+#[test]
+fn a_persona_connector_needs_the_sandbox() {
+    let persona = "name = { en = \"Persons\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\n";
+    let folder = Folder::good().with("connectors/persons.toml", persona);
+    let (file, key, text) = folder.problem();
+    assert_eq!((file.as_str(), key.as_str()), ("connectors/persons.toml", "kind.persona"));
+    assert!(text.contains("sandbox = true"));
+    let sandbox = "sandbox = true\nsandbox_public = true\nidentity_source";
+    assert!(folder.edit("passerelle.toml", "identity_source", sandbox).loaded().warnings.iter().any(|w| w.key == "sandbox"));
+}
+
+#[test]
+fn two_files_with_one_client_id_are_both_named() {
+    let folder = Folder::good().with("service-providers/zz.toml", SERVICE);
+    let (file, key, text) = folder.problem();
+    assert_eq!((file.as_str(), key.as_str()), ("service-providers/zz.toml", "client_id"));
+    assert!(text.contains("sp.toml"), "{text}");
+}
+
+#[test]
+fn nobody_joins_the_sector_of_a_service_provider_that_does_not_say_so() {
+    let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsector = \"sp\"");
+    let folder = Folder::good().with("service-providers/other.toml", other);
+    let (file, key, _) = folder.problem();
+    assert_eq!((file.as_str(), key.as_str()), ("service-providers/other.toml", "sector"));
+    let loaded = folder.edit("service-providers/sp.toml", "client_id", "sector = \"sp\"\nclient_id").loaded();
+    assert!(loaded.service_providers.values().all(|service| service.sector == "sp"));
+}
+
+#[test]
+fn a_connectors_name_is_an_id() {
+    for name in ["confirm.toml", "La-Poste.toml", "a_b.toml"] {
+        let (file, _, text) = Folder::good().with(&format!("connectors/{name}"), CONNECTOR).problem();
+        assert_eq!(file, format!("connectors/{name}"));
+        assert!(text.contains("rename it"));
+    }
+    Folder::good().with("connectors/.draft.toml", "x").with("connectors/b.toml.template", "x").loaded();
+}
+
+#[test]
+fn missing_files_and_folders_are_told() {
+    let (file, _, text) = Folder::good().without("passerelle.toml").problem();
+    assert_eq!((file.as_str(), text.starts_with("the file is missing")), ("passerelle.toml", true));
+    let folder = Folder::good();
+    fs::remove_dir_all(folder.root.path().join("service-providers")).unwrap();
+    assert_eq!(folder.problem().0, "service-providers");
+    let folder = Folder::good();
+    fs::remove_dir_all(folder.root.path().join("connectors")).unwrap();
+    assert_eq!(folder.problem().0, "connectors");
+}
+
+#[test]
+fn without_connectors_the_hub_starts_and_warns() {
+    let loaded = Folder::good().without("connectors/idp.toml").loaded();
+    assert!(loaded.warnings.iter().any(|warning| warning.what.contains("nobody can log in yet")));
+}
+
+#[test]
+fn all_problems_are_told_at_once() {
+    let problems = Folder::good()
+        .edit("passerelle.toml", "platform", "typo_one = 1\ntypo_two = 2\nsandbox = \"no\"\nplatform")
+        .edit("service-providers/sp.toml", "https://sp.example.org/\"", "nowhere\"")
+        .with("service-providers/broken.toml", "client_id = ")
+        .with("theme.toml", "")
+        .load()
+        .unwrap_err();
+    let keys: Vec<&str> = problems.iter().map(|problem| problem.key.as_str()).collect();
+    for key in ["typo_one", "typo_two", "sandbox", "home_page", ""] {
+        assert!(keys.contains(&key), "{key} in {keys:?}");
+    }
+    assert_eq!(keys.len(), 5, "{problems:#?}");
+    let line = |key: &str| problems.iter().find(|problem| problem.key == key).unwrap().line;
+    assert_eq!((line("typo_two"), line("home_page")), (Some(3), Some(4)));
+}
+
+#[test]
+fn secret_value_never_appears_in_an_error() {
+    const VALUE: &str = "s3cr3t-Value-7777777";
+    let text = |value: &str| format!("\"{value}\"");
+    let mut folders = vec![
+        Folder::good().variable("PASSERELLE_SUBJECT_KEY", VALUE),
+        Folder::good().variable("PASSERELLE_SUBJECT_KEYY", VALUE),
+        Folder::good().variable("PASSERELLE_PLATFORM", VALUE),
+        Folder::good().variable("PASSERELLE_PUBLIC__LISTEN", VALUE),
+        Folder::good().variable("PASSERELLE_LIMITS__WORKERS", VALUE),
+        Folder::good().variable("PASSERELLE_BASE_URL", &format!("https://me:{VALUE}@sp.example.org/x")),
+        Folder::good().variable("SUBJECT_KEY", VALUE),
+        Folder::good().variable("SP_SECRET", VALUE),
+        Folder::good().edit("passerelle.toml", "platform =", &format!("subject_key = {VALUE}\nplatform =")),
+        Folder::good().edit("passerelle.toml", "platform =", &format!("subject_key = \"{VALUE}\nplatform =")),
+        Folder::good().edit("passerelle.toml", "SUBJECT_KEY", VALUE),
+        Folder::good().edit("service-providers/sp.toml", "SP_SECRET", VALUE),
+        Folder::good().edit("service-providers/sp.toml", "env = \"SP_SECRET\"", &format!("sha256 = \"{VALUE}\"")),
+        Folder::good().edit("service-providers/sp.toml", "env = \"SP_SECRET\"", &format!("file = \"{VALUE}\"")),
+        Folder::good().edit("service-providers/sp.toml", "https://sp.", &format!("https://me:{VALUE}@sp.")),
+        Folder::good().edit("connectors/idp.toml", "{ env = \"IDP_SECRET\" }", &text(VALUE)),
+        Folder::good().edit("connectors/idp.toml", "{ env = \"IDP_SECRET\" }", "7777777"),
+        Folder::good().edit("connectors/idp.toml", "https://idp.", &format!("https://me:{VALUE}@idp.")),
+        Folder::good().edit("connectors/idp.toml", "[acr]", &format!("assumed_level = \"{VALUE}\"\n[acr]")),
+        Folder::good().edit("connectors/idp.toml", "\"hub\"", &format!("[\"{VALUE}\"]")),
+    ];
+    for from in ["\"standard\"", "{ env = \"SUBJECT_KEY\" }", "\"127.0.0.1:8080\"", "\"provider\"", "\"connectors\""] {
+        folders.push(Folder::good().edit("passerelle.toml", from, &text(VALUE)));
+        folders.push(Folder::good().edit("passerelle.toml", from, "7777777"));
+    }
+    for (index, folder) in folders.iter().enumerate() {
+        let result = folder.load();
+        assert!(result.is_err(), "folder {index} must be refused");
+        // A mistyped folder's name is the one value that a message needs; it is the folder itself that is missing.
+        let problems: Vec<Problem> = result.as_ref().unwrap_err().iter().filter(|p| !p.what.starts_with("the folder")).cloned().collect();
+        let seen = format!("{}{problems:?}", report(&Err(problems.clone())));
+        assert!(!seen.contains("7777777"), "folder {index}: {seen}");
+    }
+    let loaded = Folder::good().loaded();
+    let seen = format!("{loaded:?}");
+    assert!(!seen.contains(CLIENT_SECRET) && !seen.contains(SUBJECT_KEY) && !seen.contains("idp-secret"));
+}
+
+#[test]
+fn variables_win_over_the_file_and_are_typed() {
+    let loaded = Folder::good()
+        .variable("PASSERELLE_PUBLIC__LISTEN", "127.0.0.1:7000")
+        .variable("PASSERELLE_LIMITS__WORKERS", "3")
+        .variable("PASSERELLE_CHOICE__HIDE_UNAVAILABLE", "true")
+        .variable("PASSERELLE_CHOICE__ORDER", "idp, b")
+        .variable("PASSERELLE_LIFETIMES__LOGIN_SECONDS", "900")
+        // Looks like a number, is text: a parser that guesses would refuse it.
+        .variable("PASSERELLE_HOME_COUNTRY", "01234")
+        .variable("PASSERELLE_COOKIE_PREFIX", "true")
+        .loaded();
+    assert_eq!(loaded.settings.public.listen.port(), 7000);
+    assert_eq!(loaded.settings.limits.workers, 3);
+    assert!(loaded.settings.choice.hide_unavailable);
+    assert_eq!(loaded.settings.choice.order.len(), 2);
+    assert_eq!(loaded.settings.lifetimes.login_seconds, Some(900));
+    assert_eq!((loaded.settings.home_country.as_str(), loaded.settings.cookie_prefix.as_str()), ("01234", "true"));
+}
+
+#[test]
+fn a_bad_variable_is_named_in_full() {
+    let rows = [
+        ("PASSERELLE_HTTP__PROT", "1", "is not a setting"),
+        ("PASSERELLE_PUBLIC__PROT", "1", "known here: LISTEN"),
+        ("PASSERELLE_PUBLIC", "1", "one by one"),
+        ("PASSERELLE_LIMITS__WORKERS", "many", "must be a whole number"),
+        ("PASSERELLE_LIMITS__WORKERS", "2000", "from 0 to 1024"),
+        ("PASSERELLE_SANDBOX", "yes", "must be true or false"),
+        ("PASSERELLE_PLATFORM", "huge", "write one of: standard, high"),
+        ("PASSERELLE_BASE_URL", "http://login.example.org", "use https://"),
+    ];
+    for (name, value, words) in rows {
+        let (file, key, text) = Folder::good().variable(name, value).problem();
+        assert_eq!((file.as_str(), key.as_str()), ("environment", name));
+        assert!(text.contains(words), "{name}: {text}");
+    }
+}
+
+#[test]
+fn a_secrets_variable_may_have_the_hubs_prefix() {
+    let folder = Folder::good().variable("PASSERELLE_SUBJECT_KEY", SUBJECT_KEY);
+    folder.edit("passerelle.toml", "\"SUBJECT_KEY\"", "\"PASSERELLE_SUBJECT_KEY\"").loaded();
+}
+
+#[test]
+fn secrets_come_from_files_too_and_two_may_be_valid() {
+    let hash = "9f86d081884c7d659a2feaa0c55ad015a3bf4f1b2b0b822cd15d6c15b0f00a08";
+    let both = format!("{{ file = \"sp.secret\" }}, {{ sha256 = \"{hash}\" }}");
+    let loaded = Folder::good()
+        .with("sp.secret", format!("{CLIENT_SECRET}\r\n"))
+        .edit("service-providers/sp.toml", "{ env = \"SP_SECRET\" }", &both)
+        .loaded();
+    let expected = [crate::digest::sha256(CLIENT_SECRET.as_bytes()), crate::digest::sha256(b"test")];
+    assert_eq!(loaded.service_providers.get("sp").unwrap().secret_sha256, expected);
+}
+
+#[test]
+fn a_pale_accent_is_refused_and_a_false_logo_too() {
+    let theme = include_str!("../../config/theme.toml");
+    let folder = || Folder::good().edit("passerelle.toml", "identity_source", "theme = \"theme.toml\"\nidentity_source");
+    let pale = theme.replace("#0b4f8a", "#8aa0b0");
+    let (file, key, text) = folder().with("theme.toml", pale).problem();
+    assert_eq!((file.as_str(), key.as_str()), ("theme.toml", "accent.light"));
+    assert!(text.contains("4.5"), "{text}");
+    let logo = theme.replace("# logo", "logo");
+    assert_eq!(folder().with("theme.toml", &logo).with("logo.svg", "<html>").problem().1, "logo");
+    let loaded = folder().with("theme.toml", &logo).with("logo.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").loaded();
+    assert_eq!(loaded.theme.logo.unwrap().media_type, "image/svg+xml");
+}
+
+#[test]
+fn the_scopes_table_is_data() {
+    let folder = Folder::good().with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"shoe_size\"]\n");
+    let (file, key, _) = folder.problem();
+    assert_eq!((file.as_str(), key.as_str()), ("scopes.toml", "scopes.email"));
+}
+
+// --- What is committed ---
+
+fn repository() -> PathBuf {
+    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
+}
+
+#[test]
+fn the_committed_configuration_loads_once_its_secrets_are_given() {
+    let environment =
+        [("HUB_SUBJECT_KEY", SUBJECT_KEY), ("EXAMPLE_CLIENT_SECRET", CLIENT_SECRET)].into_iter().collect::<Environment>();
+    let loaded = load(&repository().join("config"), &environment);
+    assert!(loaded.is_ok(), "{}", report(&loaded));
+}
+
+#[test]
+fn the_connector_template_is_a_good_connector() {
+    let template = fs::read_to_string(repository().join("connectors/example.toml.template")).unwrap();
+    Folder::good().with("connectors/example.toml", &template).variable("EXAMPLE_IDP_SECRET", "x").loaded();
+    assert_eq!(missing_keys::<ConnectorFile>(&template, &["kind.persona"]), Vec::<String>::new());
+}
+
+#[test]
+fn every_key_is_in_the_example_files_with_its_default() {
+    let settings = fs::read_to_string(repository().join("config/passerelle.toml")).unwrap();
+    assert_eq!(missing_keys::<Settings>(&settings, &[]), Vec::<String>::new());
+    let service = fs::read_to_string(repository().join("config/service-providers/example.toml")).unwrap();
+    assert_eq!(missing_keys::<ServiceProvider>(&service, &[]), Vec::<String>::new());
+}
+
+/// Keys of the schema that `text` lacks, or shows with another default, once its commented keys are switched on.
+fn missing_keys<T: schemars::JsonSchema>(text: &str, but: &[&str]) -> Vec<String> {
+    let is_key = |rest: &str| rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+    let switched_on = |line: &str| match line.strip_prefix("# ") {
+        Some(rest) if is_key(rest) => format!("{rest}\n"),
+        _ => format!("{line}\n"),
+    };
+    let table: toml::Table = toml::from_str(&text.lines().map(switched_on).collect::<String>()).unwrap();
+    let schema = super::schema::of::<T>();
+    let mut missing = Vec::new();
+    compare(Node::root(&schema), &serde_json::to_value(table).unwrap(), "", text, &mut missing);
+    missing.retain(|key| !but.iter().any(|prefix| key.starts_with(prefix)));
+    missing
+}
+
+fn compare(node: Node<'_>, value: &serde_json::Value, prefix: &str, text: &str, missing: &mut Vec<String>) {
+    for name in node.keys() {
+        let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
+        let (child, found) = (node.child(name).unwrap(), value.get(name));
+        // `{ file = … }` or `{ env = … }`: one of the two is enough.
+        let is_secret = child.keys() == ["env", "file"];
+        match found {
+            None => missing.push(key),
+            Some(table) if child.kind() == Kind::Table && !is_secret => compare(child, table, &key, text, missing),
+            Some(found) => {
+                let commented = text.contains(&format!("\n# {name} = "));
+                let default = child.default().filter(|default| default.as_object().is_none_or(|table| !table.is_empty()));
+                if commented && default.is_some_and(|default| default != found) {
+                    missing.push(format!("{key} (default)"));
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn the_committed_schemas_are_current() {
+    for (name, schema) in schemas() {
+        let committed = fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
+        let stale = "is stale: run `cargo run -- schemas --write config/schemas`";
+        assert!(committed == super::schema::rendered(&schema), "config/schemas/{name} {stale}");
+    }
+}
+
+#[test]
+fn the_committed_reference_is_current() {
+    let committed = fs::read_to_string(repository().join("docs/configuration.md")).unwrap_or_default();
+    let stale = "docs/configuration.md is stale: run `cargo run -- schemas --reference docs/configuration.md`";
+    assert!(committed == reference_markdown(), "{stale}");
+}
+
+/// Rewrites the generated files: `cargo test --lib config::tests::regenerate -- --ignored`.
+#[test]
+#[ignore = "writes into the repository"]
+fn regenerate() {
+    write_schemas(&repository().join("config/schemas")).unwrap();
+    fs::write(repository().join("docs/configuration.md"), reference_markdown()).unwrap();
+}
