@@ -4,13 +4,21 @@
 //! actors, stores, service providers, pages.
 
 pub mod guard;
+pub mod oidc;
 pub mod persona;
 
 #[cfg(test)]
 mod fake;
 
+use std::sync::Arc;
+
 use async_trait::async_trait;
 
+use self::oidc::OidcConnector;
+use self::persona::PersonaConnector;
+use crate::config::model::{ConnectorFile, ConnectorKind, SecretRef};
+use crate::env::Env;
+use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -32,10 +40,57 @@ pub trait Connector: Send + Sync {
     /// As for `begin`.
     async fn warm(&self) -> Result<(), ConnectorFault>;
 
+    /// How far the identity provider's clock was ahead of ours at the last login, in seconds; 0 before the first.
+    fn skew_seconds(&self) -> i64 {
+        0
+    }
+
     /// The sandbox's own page, for the one kind that has it.
     fn sandbox(&self) -> Option<&dyn crate::connector::persona::SandboxPage> {
         None
     }
+}
+
+/// A connector file that can't work: which key, and how to mend it. The caller knows the file.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("{key}: {mend}")]
+pub struct ConnectorRefused {
+    pub key: &'static str,
+    pub mend: String,
+}
+
+impl ConnectorRefused {
+    pub fn new(key: &'static str, mend: impl Into<String>) -> Self {
+        Self { key, mend: mend.into() }
+    }
+}
+
+/// Whether `persona` connectors may be built (`sandbox = true` in the hub's settings).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sandbox {
+    Off,
+    On,
+}
+
+/// Builds the connector that a file describes: one line for each kind. `secret` resolves a secret's reference.
+/// Paths in the file must already be absolute or relative to the working directory.
+///
+/// # Errors
+/// Which key of the file can't work, and how to mend it.
+pub fn build(
+    id: ConnectorId,
+    file: &ConnectorFile,
+    secret: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
+    env: Env,
+    sandbox: Sandbox,
+) -> Result<Arc<dyn Connector>, ConnectorRefused> {
+    let resolve = |key: &'static str, reference| secret(reference).map_err(|mend| ConnectorRefused::new(key, mend));
+    Ok(match &file.kind {
+        ConnectorKind::Oidc(kind) => {
+            Arc::new(OidcConnector::new(id, file, kind, resolve("kind.oidc.client_secret", &kind.client_secret)?, env)?)
+        }
+        ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id, file, kind, env, sandbox)?),
+    })
 }
 
 /// Why an upstream step failed: the catalogue's code, and a line for the operator that holds no token, no secret

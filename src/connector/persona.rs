@@ -1,4 +1,371 @@
-//! The sandbox identity provider.
+//! The sandbox kind: an identity provider without passwords, where one picks a person, a level, methods, or a
+//! failure. It refuses to exist unless the hub's settings say `sandbox = true`.
+//!
+//! Owns: the persons, what may be picked, and single-use codes for what was. Must not know: HTML or HTTP; the web
+//! layer draws the page at `{base_url}/sandbox/{connector}` through [`SandboxPage`].
 
-/// The sandbox's own login page.
-pub trait SandboxPage {}
+use std::collections::HashMap;
+use std::str::FromStr;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde::Deserialize;
+use serde_json::{Map, Value};
+use url::Url;
+use url::form_urlencoded::Serializer;
+
+use super::{Connector, ConnectorFault, ConnectorRefused, Sandbox};
+use crate::assurance::Level;
+use crate::config::model::{ConnectorFile, Levels, PersonaKind};
+use crate::env::{Env, Timestamp};
+use crate::ids::{ConnectorId, Secret};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::protocol::catalogue::ErrorCode;
+
+/// The sandbox's own login page: what it offers, and what becomes of a choice.
+pub trait SandboxPage: Send + Sync {
+    fn offer(&self) -> Offer<'_>;
+
+    /// Turns the posted form into the query (without `?`) for the connector's callback. Fields, in any order:
+    /// `state` (from the page's own query), `person` (an id), `level` (`eidas1` …), `method` (any number of times),
+    /// `failure` (absent or empty for none). Other fields are ignored.
+    ///
+    /// # Errors
+    /// Which field is missing or not among what is offered.
+    fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault>;
+}
+
+/// What the page offers, in the order to show it.
+pub struct Offer<'a> {
+    pub persons: &'a [Person],
+    /// Lowest first.
+    pub levels: Vec<Level>,
+    pub methods: &'static [&'static str],
+    pub failures: &'static [Failure],
+}
+
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ChoiceFault {
+    #[error("the field {0} is missing, or its value is not one of those offered")]
+    Field(&'static str),
+    #[error("too many choices wait to be used; try again in a minute")]
+    Full,
+}
+
+/// RFC 8176, 2, and `mail`, which the federation adds.
+pub const METHODS: [&str; 22] = [
+    "pwd", "pin", "otp", "sms", "mail", "tel", "kba", "swk", "hwk", "pop", "sc", "fpt", "face", "iris", "retina", "vbm", "geo",
+    "mca", "mfa", "rba", "user", "wia",
+];
+
+/// What can be made to go wrong.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Failure {
+    /// The person gives up: `access_denied`.
+    Cancel,
+    /// The identity provider breaks: `server_error`.
+    Error,
+    /// The identity comes without a birthdate.
+    MissingClaim,
+    /// The identity is well formed, but of nobody whom the register knows.
+    UnknownPerson,
+    /// The level proven is lower than the one asked.
+    LevelTooLow,
+}
+
+impl Failure {
+    pub const ALL: &'static [Self] = &[Self::Cancel, Self::Error, Self::MissingClaim, Self::UnknownPerson, Self::LevelTooLow];
+
+    /// The value of the form's field, and the last part of the text's key.
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Cancel => "cancel",
+            Self::Error => "error",
+            Self::MissingClaim => "missing-claim",
+            Self::UnknownPerson => "unknown-person",
+            Self::LevelTooLow => "level-too-low",
+        }
+    }
+}
+
+/// A fictional person, as the persons file writes them.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Person {
+    /// Their `sub` here.
+    pub id: String,
+    /// As the page shows them.
+    pub label: String,
+    pub given_name: Option<String>,
+    pub family_name: Option<String>,
+    pub birthdate: Option<String>,
+    pub gender: Option<String>,
+    pub birthplace: Option<String>,
+    pub birthcountry: Option<String>,
+    pub email: Option<String>,
+    pub preferred_username: Option<String>,
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct PersonsFile {
+    person: Vec<Person>,
+}
+
+const BUILT_IN: &str = include_str!("persona/persons.toml");
+const CODE_LIFE: Duration = Duration::from_secs(60);
+const MOST_CODES: usize = 10_000;
+const LONGEST_STATE: usize = 1024;
+
+pub struct PersonaConnector {
+    id: ConnectorId,
+    /// No address: nothing of the sandbox is called.
+    issuer: String,
+    env: Env,
+    persons: Vec<Person>,
+    levels: Levels,
+    amr: Vec<String>,
+    mfa: Vec<String>,
+    picked: Mutex<HashMap<String, Picked>>,
+}
+
+/// What a code stands for.
+struct Picked {
+    state: String,
+    person: Person,
+    level: Level,
+    methods: Vec<String>,
+    failure: Option<Failure>,
+    at: Timestamp,
+}
+
+impl PersonaConnector {
+    /// # Errors
+    /// The sandbox is off, or the persons file can't be used.
+    pub fn new(
+        id: ConnectorId,
+        file: &ConnectorFile,
+        kind: &PersonaKind,
+        env: Env,
+        sandbox: Sandbox,
+    ) -> Result<Self, ConnectorRefused> {
+        if sandbox == Sandbox::Off {
+            let mend =
+                "anybody can be anybody here; remove this file, or set sandbox = true in passerelle.toml (never in production)";
+            return Err(ConnectorRefused::new("kind.persona", mend));
+        }
+        if file.levels.lowest > file.levels.highest {
+            return Err(ConnectorRefused::new("levels", "lowest is above highest; exchange them"));
+        }
+        Ok(Self {
+            issuer: format!("urn:passerelle:sandbox:{id}"),
+            id,
+            env,
+            persons: persons(kind)?,
+            levels: file.levels,
+            amr: file.amr.clone(),
+            mfa: file.mfa.clone(),
+            picked: Mutex::default(),
+        })
+    }
+
+    fn codes(&self) -> MutexGuard<'_, HashMap<String, Picked>> {
+        self.picked.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Keeps what was picked under a fresh code.
+    fn keep(&self, picked: Picked) -> Result<String, ChoiceFault> {
+        let code = self.env.entropy().token();
+        let mut codes = self.codes();
+        codes.retain(|_, other| picked.at.since(other.at) < CODE_LIFE);
+        if codes.len() >= MOST_CODES {
+            return Err(ChoiceFault::Full);
+        }
+        codes.insert(code.clone(), picked);
+        Ok(code)
+    }
+
+    /// Takes a code: once, within its minute, for the attempt it was made for.
+    fn take(&self, code: &str, state: &str) -> Option<Picked> {
+        let picked = self.codes().remove(code)?;
+        (self.env.now().since(picked.at) < CODE_LIFE && picked.state == state).then_some(picked)
+    }
+
+    fn offered_levels(&self) -> impl Iterator<Item = Level> {
+        let served = self.levels.lowest..=self.levels.highest;
+        [Level::Eidas1, Level::Eidas2, Level::Eidas3].into_iter().filter(move |level| served.contains(level))
+    }
+}
+
+fn persons(kind: &PersonaKind) -> Result<Vec<Person>, ConnectorRefused> {
+    let refused = |mend: String| ConnectorRefused::new("kind.persona.persons", mend);
+    let text = match &kind.persons {
+        None => BUILT_IN.to_owned(),
+        Some(path) => {
+            std::fs::read_to_string(path).map_err(|error| refused(format!("{} can not be read: {error}", path.display())))?
+        }
+    };
+    let PersonsFile { person: persons } = toml::from_str(&text).map_err(|error| refused(error.message().to_owned()))?;
+    let mut ids = std::collections::HashSet::new();
+    if let Some(twice) = persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str())) {
+        return Err(refused(format!("the id {:?} is empty or stands twice; give each person one of their own", twice.id)));
+    }
+    if persons.is_empty() {
+        return Err(refused("it holds no [[person]]; add one, or remove the key to use the built-in ones".into()));
+    }
+    Ok(persons)
+}
+
+impl SandboxPage for PersonaConnector {
+    fn offer(&self) -> Offer<'_> {
+        Offer { persons: &self.persons, levels: self.offered_levels().collect(), methods: &METHODS, failures: Failure::ALL }
+    }
+
+    fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault> {
+        let field = |name: &'static str| {
+            let value = form.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+            value.filter(|value| !value.is_empty()).ok_or(ChoiceFault::Field(name))
+        };
+        let state = field("state")?;
+        if state.len() > LONGEST_STATE {
+            return Err(ChoiceFault::Field("state"));
+        }
+        let failure = match field("failure") {
+            Ok(name) => {
+                Some(Failure::ALL.iter().find(|failure| failure.as_str() == name).copied().ok_or(ChoiceFault::Field("failure"))?)
+            }
+            Err(_) => None,
+        };
+        let oauth_error = match failure {
+            Some(Failure::Cancel) => Some("access_denied"),
+            Some(Failure::Error) => Some("server_error"),
+            _ => None,
+        };
+        let mut query = Serializer::new(String::new());
+        match oauth_error {
+            Some(error) => query.append_pair("error", error),
+            None => query.append_pair("code", &self.keep(self.picked(state, &field, form, failure)?)?),
+        };
+        Ok(query.append_pair("state", state).append_pair("iss", &self.issuer).finish())
+    }
+}
+
+impl PersonaConnector {
+    fn picked<'f>(
+        &self,
+        state: &str,
+        field: &impl Fn(&'static str) -> Result<&'f str, ChoiceFault>,
+        form: &[(String, String)],
+        failure: Option<Failure>,
+    ) -> Result<Picked, ChoiceFault> {
+        let id = field("person")?;
+        let level = field("level")?;
+        let methods: Vec<String> =
+            form.iter().filter(|(name, value)| name == "method" && !value.is_empty()).map(|(_, value)| value.clone()).collect();
+        if methods.len() > METHODS.len() || methods.iter().any(|method| !METHODS.contains(&method.as_str())) {
+            return Err(ChoiceFault::Field("method"));
+        }
+        Ok(Picked {
+            state: state.to_owned(),
+            person: self.persons.iter().find(|person| person.id == id).ok_or(ChoiceFault::Field("person"))?.clone(),
+            level: self.offered_levels().find(|offered| offered.as_str() == level).ok_or(ChoiceFault::Field("level"))?,
+            methods,
+            failure,
+            at: self.env.now(),
+        })
+    }
+
+    fn methods(&self, picked: Vec<String>) -> Vec<String> {
+        let mut methods = if picked.is_empty() { self.amr.clone() } else { picked };
+        if methods.iter().any(|method| method == "mfa") {
+            methods.extend(self.mfa.iter().cloned());
+        }
+        methods
+    }
+}
+
+#[async_trait]
+impl Connector for PersonaConnector {
+    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+        // The page is the hub's own: its address follows from the callback's.
+        let callback = format!("/api/v2/callback/{}", self.id);
+        let page = departure.redirect_uri.strip_suffix(&callback).map(|base| format!("{base}/sandbox/{}", self.id));
+        let mut url = page.and_then(|page| Url::from_str(&page).ok()).ok_or_else(|| {
+            ConnectorFault::new(ErrorCode::Internal, "the hub's own redirect_uri is not that of this connector")
+        })?;
+        let level = departure.level.max(self.levels.lowest);
+        url.query_pairs_mut().append_pair("state", &departure.state).append_pair("level", level.as_str());
+        Ok(Left {
+            token_endpoint: self.issuer.clone(),
+            issuer: self.issuer.clone(),
+            client_id: "passerelle".into(),
+            url: url.into(),
+            iss_expected: true,
+        })
+    }
+
+    async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
+        match arrival.iss.as_deref() {
+            None => return Err(ConnectorFault::new(ErrorCode::IdpIssMissing, "iss is missing")),
+            Some(iss) if iss != self.issuer || iss != attempt.left.issuer => {
+                return Err(ConnectorFault::new(ErrorCode::IdpIssWrong, "iss is not the sandbox's"));
+            }
+            Some(_) => {}
+        }
+        match arrival.error.as_deref() {
+            Some("access_denied") => return Err(ConnectorFault::new(ErrorCode::IdpDenied, "cancel was picked in the sandbox")),
+            Some(_) => return Err(ConnectorFault::new(ErrorCode::IdpError, "an error was picked in the sandbox")),
+            None => {}
+        }
+        let code = arrival
+            .code
+            .ok_or_else(|| ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there"))?;
+        let picked = self.take(code.reveal(), &attempt.state).ok_or_else(|| {
+            ConnectorFault::new(ErrorCode::IdpCodeRefused, "the code is unknown, used, expired or another attempt's")
+        })?;
+        if picked.level < attempt.level || picked.failure == Some(Failure::LevelTooLow) {
+            return Err(ConnectorFault::new(ErrorCode::AcrTooLow, "too low a level was picked in the sandbox"));
+        }
+        Ok(Authentication {
+            connector: self.id.clone(),
+            upstream_subject: Secret::new(picked.person.id.clone()),
+            level: picked.level,
+            amr: self.methods(picked.methods),
+            auth_time: picked.at,
+            claims: claims(picked.person, picked.failure),
+            id_token: None,
+        })
+    }
+
+    async fn warm(&self) -> Result<(), ConnectorFault> {
+        Ok(())
+    }
+
+    fn sandbox(&self) -> Option<&dyn SandboxPage> {
+        Some(self)
+    }
+}
+
+fn claims(person: Person, failure: Option<Failure>) -> Map<String, Value> {
+    let family_name = match failure {
+        Some(Failure::UnknownPerson) => Some("INCONNU AU REPERTOIRE".to_owned()),
+        _ => person.family_name,
+    };
+    let all = [
+        ("given_name", person.given_name),
+        ("family_name", family_name),
+        ("birthdate", person.birthdate.filter(|_| failure != Some(Failure::MissingClaim))),
+        ("gender", person.gender),
+        ("birthplace", person.birthplace),
+        ("birthcountry", person.birthcountry),
+        ("email", person.email),
+        ("preferred_username", person.preferred_username),
+    ];
+    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::String(value?)))).collect()
+}
+
+#[cfg(test)]
+#[path = "persona/tests.rs"]
+mod tests;

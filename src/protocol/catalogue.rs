@@ -144,6 +144,7 @@ catalogue! {
     UserinfoSignature = "Y020053" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The signature of the identity provider's user information is wrong.";
     UserinfoAudience = "Y020054" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information names another issuer or audience.";
     UserinfoTime = "Y020055" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet.";
+    UserinfoKey = "Y020056" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is signed with an unknown key.";
 
     // Y03: the authorization request. Y03, parameter, rule: 01 is missing, 02 is twice.
     ClientIdMissing = "Y030101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_id is missing or empty.";

@@ -1,0 +1,307 @@
+//! The OpenID Connect kind: any identity provider that speaks the code flow (decisions 8 and 10).
+//!
+//! Owns: one identity provider's client, metadata, keys and every check on its answers. Must not know: service
+//! providers, sessions, pages. OpenID Connect Core 1.0 (3.1, 5.3), Discovery 1.0; RFC 6749, 7636, 9207, 9700.
+//!
+//! `openidconnect` builds the authorization URL, exchanges the code and judges the ID token's claims; signatures are
+//! opened by `token::verify`, calls go through [`super::guard`].
+
+mod departure;
+mod exchange;
+mod id_token;
+mod kept;
+mod keys;
+mod levels;
+mod metadata;
+mod userinfo;
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicI64, Ordering};
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+
+use self::exchange::Granted;
+use self::kept::{Kept, Standing};
+use self::levels::AcrTable;
+use self::metadata::Provider;
+use super::guard::{CallLimits, Guard, Schemes};
+use super::{Connector, ConnectorFault, ConnectorRefused};
+use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind};
+use crate::env::{Env, Timestamp};
+use crate::ids::{ConnectorId, Secret};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::protocol::catalogue::ErrorCode;
+use crate::token::verify::{self, VerificationKeys};
+
+/// Claims of the protocol: they are judged here, and are no part of an identity.
+const PROTOCOL_CLAIMS: [&str; 15] =
+    ["iss", "aud", "exp", "iat", "nbf", "jti", "nonce", "azp", "at_hash", "c_hash", "acr", "amr", "auth_time", "sid", "sub"];
+/// No identity provider has more methods; a longer list is cut.
+const MOST_METHODS: usize = 32;
+
+pub struct OidcConnector {
+    upstream: Arc<Upstream>,
+}
+
+/// One identity provider, as its file describes it and its documents complete it.
+struct Upstream {
+    id: ConnectorId,
+    kind: OidcKind,
+    client_secret: Secret<String>,
+    env: Env,
+    guard: Guard,
+    table: AcrTable,
+    amr: Vec<String>,
+    mfa: Vec<String>,
+    provider: Kept<Provider>,
+    keys: Kept<VerificationKeys>,
+    skew: AtomicI64,
+}
+
+impl OidcConnector {
+    /// Nothing is called yet: a dead identity provider does not stop the start.
+    ///
+    /// # Errors
+    /// The file can't work; which key, and how to mend it.
+    pub fn new(
+        id: ConnectorId,
+        file: &ConnectorFile,
+        kind: &OidcKind,
+        client_secret: Secret<String>,
+        env: Env,
+    ) -> Result<Self, ConnectorRefused> {
+        let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
+        let guard = Guard::new(schemes, &kind.internal_hosts, CallLimits::DEFAULT)
+            .map_err(|fault| ConnectorRefused::new("kind.oidc", fault.to_string()))?;
+        let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
+            ConnectorRefused::new("kind.oidc.issuer", "it is not an absolute URL; write it as the identity provider does")
+        })?;
+        guard.admit(&issuer).map_err(|fault| ConnectorRefused::new("kind.oidc.issuer", fault.to_string()))?;
+        departure::check_params(kind)?;
+        Ok(Self {
+            upstream: Arc::new(Upstream {
+                id,
+                kind: kind.clone(),
+                client_secret,
+                env,
+                guard,
+                table: AcrTable::new(file)?,
+                amr: file.amr.clone(),
+                mfa: file.mfa.clone(),
+                provider: Kept::default(),
+                keys: Kept::default(),
+                skew: AtomicI64::new(0),
+            }),
+        })
+    }
+}
+
+#[async_trait]
+impl Connector for OidcConnector {
+    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+        let upstream = &self.upstream;
+        let provider = upstream.provider().await?;
+        let url = departure::url(&provider, &upstream.kind, &upstream.table, &departure)?;
+        Ok(Left {
+            url: url.into(),
+            issuer: upstream.kind.issuer.clone(),
+            client_id: upstream.kind.client_id.clone(),
+            token_endpoint: provider.token_endpoint.clone(),
+            iss_expected: provider.iss_expected,
+        })
+    }
+
+    async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
+        let upstream = &self.upstream;
+        let code = upstream.judge_arrival(&attempt, arrival)?;
+        let provider = upstream.provider().await?;
+        let granted = exchange::exchange(&provider, &upstream.guard, code, &attempt).await?;
+        let id_token = upstream.proven_id_token(&provider, &granted, &attempt).await?;
+        let now = upstream.env.now();
+        let auth_time = match upstream.kind.auth_time {
+            AuthTimeSource::Claim => id_token::authenticated_at(&id_token, &attempt, now)?,
+            AuthTimeSource::Callback => now,
+        };
+        let level = upstream.table.obtained(id_token.get("acr").and_then(Value::as_str), attempt.level)?;
+        let userinfo = upstream.userinfo(&provider, &granted, &id_token).await?;
+        Ok(Authentication {
+            connector: upstream.id.clone(),
+            upstream_subject: Secret::new(id_token.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned()),
+            level,
+            amr: upstream.methods(&id_token),
+            auth_time,
+            claims: identity_claims(id_token, userinfo),
+            id_token: Some(granted.id_token),
+        })
+    }
+
+    async fn warm(&self) -> Result<(), ConnectorFault> {
+        let provider = self.upstream.provider().await?;
+        self.upstream.keys(&provider).await.map(|_| ())
+    }
+
+    fn skew_seconds(&self) -> i64 {
+        self.upstream.skew.load(Ordering::Relaxed)
+    }
+}
+
+impl Upstream {
+    async fn provider(self: &Arc<Self>) -> Result<Arc<Provider>, ConnectorFault> {
+        match self.provider.standing(self.env.now()) {
+            Standing::Fresh(provider) => Ok(provider),
+            Standing::Aging(provider) => {
+                let upstream = Arc::clone(self);
+                // Beside the login; a fault is logged where it is kept, and the copy goes on serving.
+                tokio::spawn(async move { upstream.fetch_provider().await.map(|_| ()) });
+                Ok(provider)
+            }
+            Standing::Stale(provider) => Ok(self.fetch_provider().await.unwrap_or(provider)),
+            Standing::Absent => self.fetch_provider().await,
+        }
+    }
+
+    async fn fetch_provider(&self) -> Result<Arc<Provider>, ConnectorFault> {
+        self.provider.fetch(&self.env, metadata::fetch(&self.kind, &self.client_secret, &self.guard)).await
+    }
+
+    async fn keys(self: &Arc<Self>, provider: &Arc<Provider>) -> Result<Arc<VerificationKeys>, ConnectorFault> {
+        match self.keys.standing(self.env.now()) {
+            Standing::Fresh(keys) => Ok(keys),
+            Standing::Aging(keys) => {
+                let (upstream, provider) = (Arc::clone(self), Arc::clone(provider));
+                tokio::spawn(async move { upstream.fetch_keys(&provider).await.map(|_| ()) });
+                Ok(keys)
+            }
+            Standing::Stale(keys) => Ok(self.fetch_keys(provider).await.unwrap_or(keys)),
+            Standing::Absent => self.fetch_keys(provider).await,
+        }
+    }
+
+    async fn fetch_keys(&self, provider: &Provider) -> Result<Arc<VerificationKeys>, ConnectorFault> {
+        self.keys.fetch(&self.env, keys::fetch(&provider.jwks_uri, &self.guard)).await
+    }
+
+    /// Runs a check with the keys at hand, and once more with newer ones if it fails for want of a key.
+    async fn with_keys<T>(
+        self: &Arc<Self>,
+        provider: &Arc<Provider>,
+        unknown: ErrorCode,
+        check: impl Fn(&VerificationKeys) -> Result<T, ConnectorFault>,
+    ) -> Result<T, ConnectorFault> {
+        let keys = self.keys(provider).await?;
+        let fault = match check(&keys) {
+            Err(fault) if fault.code == unknown => fault,
+            outcome => return outcome,
+        };
+        match self.keys.fetch_ahead(&keys, &self.env, keys::fetch(&provider.jwks_uri, &self.guard)).await {
+            Ok(newer) if !Arc::ptr_eq(&newer, &keys) => check(&newer),
+            _ => Err(fault),
+        }
+    }
+
+    /// What can be said of a callback before anything is called: whose answer it is, then whether it is a refusal.
+    fn judge_arrival(&self, attempt: &Attempt, arrival: Arrival) -> Result<Secret<String>, ConnectorFault> {
+        // RFC 9207, 2.4: compared before all else, an error answer included. Stops a mix-up of identity providers.
+        match &arrival.iss {
+            Some(iss) if *iss != attempt.left.issuer => {
+                return Err(ConnectorFault::new(ErrorCode::IdpIssWrong, "iss is not the issuer to which the browser was sent"));
+            }
+            None if attempt.left.iss_expected => {
+                return Err(ConnectorFault::new(ErrorCode::IdpIssMissing, "iss is announced and missing"));
+            }
+            _ => {}
+        }
+        if attempt.left.issuer != self.kind.issuer || attempt.left.client_id != self.kind.client_id {
+            return Err(ConnectorFault::new(
+                ErrorCode::IdpIssWrong,
+                "the connector's issuer or client_id has changed since the browser left",
+            ));
+        }
+        if let Some(error) = arrival.error {
+            let code = if error == "access_denied" { ErrorCode::IdpDenied } else { ErrorCode::IdpError };
+            let description = arrival.error_description.unwrap_or_default();
+            return Err(ConnectorFault::new(code, format!("error={} {}", printable(&error, 64), printable(&description, 200))));
+        }
+        match arrival.code {
+            Some(code) if !code.reveal().is_empty() => Ok(code),
+            _ => Err(ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there")),
+        }
+    }
+
+    async fn proven_id_token(
+        self: &Arc<Self>,
+        provider: &Arc<Provider>,
+        granted: &Granted,
+        attempt: &Attempt,
+    ) -> Result<Map<String, Value>, ConnectorFault> {
+        let now = self.env.now();
+        let expected = id_token::Expected {
+            issuer: &provider.issuer,
+            client_id: &self.kind.client_id,
+            alg: self.kind.id_token_signed_response_alg,
+            nonce: &attempt.nonce,
+            access_token: &granted.access_token,
+            now,
+        };
+        let check = |keys: &VerificationKeys| id_token::verify(granted.id_token.reveal(), keys, &expected);
+        let claims = self.with_keys(provider, ErrorCode::IdTokenKey, check).await?;
+        self.observe_skew(&claims, now);
+        Ok(claims)
+    }
+
+    fn observe_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
+        if let Ok(Some(issued_at)) = verify::numeric_date(claims, "iat") {
+            let seconds = |at: Timestamp| i64::try_from(at.seconds()).unwrap_or(i64::MAX);
+            self.skew.store(seconds(issued_at) - seconds(now), Ordering::Relaxed);
+        }
+    }
+
+    /// Nothing when the identity provider has no such endpoint: then all claims are in the ID token.
+    async fn userinfo(
+        self: &Arc<Self>,
+        provider: &Arc<Provider>,
+        granted: &Granted,
+        id_token: &Map<String, Value>,
+    ) -> Result<Map<String, Value>, ConnectorFault> {
+        let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };
+        let body = userinfo::ask(endpoint, &granted.access_token, &self.guard).await?;
+        let claims = match self.kind.userinfo_signed_response_alg {
+            None => userinfo::plain(&body)?,
+            Some(alg) => {
+                let expected =
+                    userinfo::Expected { issuer: &self.kind.issuer, client_id: &self.kind.client_id, now: self.env.now() };
+                let check = |keys: &VerificationKeys| userinfo::signed(&body, alg, keys, &expected);
+                self.with_keys(provider, ErrorCode::UserinfoKey, check).await?
+            }
+        };
+        userinfo::check_subject(&claims, id_token)?;
+        Ok(claims)
+    }
+
+    /// The identity provider's `amr`, or the file's list where it sends none; with what its `mfa` stands for.
+    fn methods(&self, id_token: &Map<String, Value>) -> Vec<String> {
+        let Some(sent) = id_token.get("amr").and_then(Value::as_array) else { return self.amr.clone() };
+        let mut methods: Vec<String> = sent.iter().filter_map(Value::as_str).take(MOST_METHODS).map(str::to_owned).collect();
+        if methods.iter().any(|method| method == "mfa") {
+            methods.extend(self.mfa.iter().cloned());
+        }
+        methods
+    }
+}
+
+/// Userinfo's claims over those of the ID token.
+fn identity_claims(mut id_token: Map<String, Value>, userinfo: Map<String, Value>) -> Map<String, Value> {
+    id_token.extend(userinfo);
+    id_token.retain(|name, _| !PROTOCOL_CLAIMS.contains(&name.as_str()));
+    id_token
+}
+
+/// A stranger's text for the log: printable ASCII, cut.
+fn printable(text: &str, longest: usize) -> String {
+    text.chars().take(longest).map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' }).collect()
+}
+
+#[cfg(test)]
+#[path = "oidc/tests.rs"]
+mod tests;
