@@ -104,17 +104,17 @@ impl Store for MemoryStore {
             born,
         };
         let attempt = || {
-            let mut answer = Err(StoreFault::Full);
+            let mut answer = Ok(Version(1));
             shelf.compute(&key.name, |found| {
                 match found {
                     Some(there) if !self.is_dead(&there, now) => answer = Err(StoreFault::Exists),
-                    Some(_) => answer = Ok(shelf.occupy()),
-                    None if shelf.admit() => answer = Ok(()),
-                    None => {}
+                    Some(_) => shelf.occupy(),
+                    None if shelf.admit() => {}
+                    None => answer = Err(StoreFault::Full),
                 }
                 if answer.is_ok() { Op::Put(slot.clone()) } else { Op::Nop }
             });
-            answer.map(|()| Version(1))
+            answer
         };
         match attempt() {
             Err(StoreFault::Full) if self.sweep(&shelf.pool, now) => attempt(),

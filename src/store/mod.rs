@@ -13,6 +13,7 @@ use crate::env::Timestamp;
 #[cfg(test)]
 pub mod conformance;
 pub mod memory;
+pub mod metered;
 mod revocations;
 
 /// What a record is; each kind has a capacity of its own.

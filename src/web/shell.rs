@@ -406,6 +406,38 @@ mod tests {
         }
     }
 
+    /// Over a real socket: what still drips in after the 408 must not be read as a request of its own.
+    #[actix_web::test]
+    async fn the_rest_of_a_cut_body_is_no_request() {
+        use tokio::io::{AsyncReadExt, AsyncWriteExt};
+        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let app = move || {
+            let shell =
+                Shell::new("http://localhost", Duration::from_millis(50), Arc::clone(&metrics), |_| String::new()).unwrap();
+            let shell = Arc::new(shell);
+            let token = web::resource("/api/v2/token").post(form);
+            App::new().service(token).wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))
+        };
+        let server = actix_web::HttpServer::new(app).workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
+        let address = server.addrs()[0];
+        let running = server.run();
+        let handle = running.handle();
+        actix_web::rt::spawn(running);
+        let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
+        let head = "POST /api/v2/token HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n";
+        socket.write_all(format!("{head}content-length: 1000\r\n\r\ngrant").as_bytes()).await.unwrap();
+        let mut first = [0; 12];
+        socket.read_exact(&mut first).await.unwrap();
+        assert_eq!(&first, b"HTTP/1.1 408");
+        let smuggled = socket.write_all(b"GET /api/v2/userinfo HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+        let mut rest = Vec::new();
+        let ended = socket.read_to_end(&mut rest).await;
+        let rest = String::from_utf8_lossy(&rest);
+        assert!(rest.contains("connection: close"), "{rest}");
+        assert!(!rest.contains("HTTP/1.1 "), "{smuggled:?} {ended:?} {rest}");
+        handle.stop(false).await;
+    }
+
     #[::core::prelude::v1::test]
     fn a_base_url_without_a_host_is_named() {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
