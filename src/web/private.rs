@@ -7,11 +7,16 @@ use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use actix_web::body::BoxBody;
+use actix_web::dev::ServiceRequest;
+use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpResponse, http::StatusCode};
 use serde::Serialize;
+use tokio::time::Instant;
 
-use crate::telemetry::Metrics;
+use crate::telemetry::{Listener, Metrics};
+use crate::web::shell::count;
 
 /// `Err` says, for an operator, why not.
 type Check = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -54,14 +59,26 @@ impl fmt::Debug for Readiness {
     }
 }
 
-/// Adds the three paths to an application of its own.
+/// Adds the three paths to the private application. Its scope takes every path: whatever else that application serves
+/// is registered before.
 pub fn configure(config: &mut ServiceConfig, readiness: Arc<Readiness>, metrics: Arc<Metrics>) {
-    config
-        .app_data(Data::from(readiness))
-        .app_data(Data::from(metrics))
-        .service(web::resource("/livez").get(alive).head(alive))
-        .service(web::resource("/readyz").get(ready).head(ready))
-        .service(web::resource("/metrics").get(scrape));
+    let counter = Arc::clone(&metrics);
+    let counted = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
+        let metrics = Arc::clone(&counter);
+        async move {
+            let started = Instant::now();
+            let answer = next.call(request).await;
+            count(&metrics, Listener::Private, &answer, started);
+            answer
+        }
+    });
+    config.app_data(Data::from(readiness)).app_data(Data::from(metrics)).service(
+        web::scope("")
+            .wrap(counted)
+            .service(web::resource("/livez").get(alive).head(alive))
+            .service(web::resource("/readyz").get(ready).head(ready))
+            .service(web::resource("/metrics").get(scrape)),
+    );
 }
 
 #[derive(Serialize)]
@@ -94,7 +111,10 @@ mod tests {
     use actix_web::{App, test};
 
     async fn answer(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
-        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        answer_counted(readiness, path, Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap())).await
+    }
+
+    async fn answer_counted(readiness: &Arc<Readiness>, path: &str, metrics: Arc<Metrics>) -> (u16, String) {
         let app = test::init_service(App::new().configure(|config| configure(config, Arc::clone(readiness), metrics))).await;
         let response = test::call_service(&app, test::TestRequest::get().uri(path).to_request()).await;
         let status = response.status().as_u16();
@@ -126,7 +146,14 @@ mod tests {
 
     #[actix_web::test]
     async fn metrics_are_served_as_text() {
-        let (status, body) = answer(&Arc::new(Readiness::default()), "/metrics").await;
+        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let readiness = Arc::new(Readiness::default());
+        answer_counted(&readiness, "/livez", Arc::clone(&metrics)).await;
+        let (status, body) = answer_counted(&readiness, "/metrics", metrics).await;
         assert_eq!((status, body.contains("passerelle_build_info")), (200, true));
+        assert!(
+            body.contains(r#"passerelle_http_requests_total{endpoint="/livez",listener="private",status="2xx"} 1"#),
+            "{body}"
+        );
     }
 }

@@ -82,11 +82,7 @@ impl Shell {
             Ok(request.into_response(self.early(form, ErrorCode::UnknownHost)))
         };
         let answer = self.dress(answer);
-        let (endpoint, status) = match &answer {
-            Ok(response) => (response.request().match_pattern(), response.status()),
-            Err(error) => (Some(UNFINISHED.to_owned()), error.as_response_error().status_code()),
-        };
-        self.metrics.http_request(Listener::Public, endpoint.as_deref().unwrap_or(UNMATCHED), status.as_u16(), started.elapsed());
+        count(&self.metrics, Listener::Public, &answer, started);
         answer
     }
 
@@ -156,6 +152,15 @@ impl Shell {
             headers.insert(header::CACHE_CONTROL, HeaderValue::from_static("no-store"));
         }
     }
+}
+
+/// Counts an answer under its route's pattern, whatever layer it came from.
+pub fn count(metrics: &Metrics, listener: Listener, answer: &Result<ServiceResponse<BoxBody>, Error>, started: Instant) {
+    let (endpoint, status) = match answer {
+        Ok(response) => (response.request().match_pattern(), response.status()),
+        Err(error) => (Some(UNFINISHED.to_owned()), error.as_response_error().status_code()),
+    };
+    metrics.http_request(listener, endpoint.as_deref().unwrap_or(UNMATCHED), status.as_u16(), started.elapsed());
 }
 
 /// A response that travels as an error, because the request it answers is gone.
