@@ -248,6 +248,18 @@ mod tests {
     }
 
     #[actix_web::test]
+    async fn an_endless_body_is_not_gathered() {
+        let request = TestRequest::post().insert_header(("content-type", FORM)).to_http_request();
+        let sent = std::cell::Cell::new(0);
+        let kibibytes = stream::iter(0..1000).map(|n| {
+            sent.set(n);
+            Ok(Bytes::from_static(&[b'a'; 1024]))
+        });
+        assert_eq!(Pairs::from_body(&request, kibibytes).await, Err(FormFault::TooLarge));
+        assert_eq!(sent.get(), 64, "refused with the first chunk too many");
+    }
+
+    #[actix_web::test]
     async fn an_announced_oversized_body_is_not_even_read() {
         let request = TestRequest::post().insert_header(("content-type", FORM)).insert_header(("content-length", "65537"));
         let never = stream::pending();

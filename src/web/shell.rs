@@ -101,12 +101,8 @@ impl Shell {
                 tracing::error!(code = ErrorCode::Internal.entry().code, "a handler panicked");
                 Err(finished(self.early(form, ErrorCode::Internal), ErrorCode::Internal))
             }
-            Err(_elapsed) => {
-                let mut response = self.early(form, ErrorCode::RequestTimeout);
-                // The rest of the body would be read as the next request.
-                response.head_mut().set_connection_type(actix_web::http::ConnectionType::Close);
-                Err(finished(response, ErrorCode::RequestTimeout))
-            }
+            // actix closes the connection behind an answer that left some of the body unread.
+            Err(_elapsed) => Err(finished(self.early(form, ErrorCode::RequestTimeout), ErrorCode::RequestTimeout)),
         }
     }
 
