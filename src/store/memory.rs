@@ -4,27 +4,23 @@
 //! Nothing here is decided by moka's clock: a record is gone by its own `expires_at` and the `now` of the verb. moka's
 //! time to live only frees memory, a minute later.
 
+mod shelves;
+
 use std::fmt;
 use std::sync::Arc;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::thread::JoinHandle;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use async_trait::async_trait;
-use moka::Expiry;
 use moka::ops::compute::Op;
-use moka::sync::Cache;
 
 use crate::env::Timestamp;
 use crate::store::revocations::{Born, Revocations};
 use crate::store::{Capacities, Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
 
-/// Memory outlives a record by this much, so that clocks which differ a little never free a live one.
-const GRACE: Duration = Duration::from_secs(60);
-/// moka's timers are not asked to count further than this.
-const LONGEST_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+use shelves::{Pool, Shelves, Slot, State, kept_for};
+
 const JANITOR_PERIOD: Duration = Duration::from_secs(1);
 /// A full store that found too few dead records looks again only after this, so that refusing stays cheap in a flood.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
@@ -196,146 +192,7 @@ impl Store for MemoryStore {
     }
 
     fn count(&self, kind: Kind) -> usize {
-        self.shelves.of(kind).used.load(Ordering::Relaxed)
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum State {
-    Live,
-    Tombstone,
-}
-
-/// What moka holds for one record: 72 bytes, and the value's own.
-#[derive(Clone)]
-struct Slot {
-    version: Version,
-    value: Arc<[u8]>,
-    expires_at: Timestamp,
-    kept_for: Duration,
-    family: Option<Family>,
-    born: Born,
-    state: State,
-}
-
-impl Slot {
-    fn into_record(self) -> Record {
-        Record { version: self.version, value: self.value, expires_at: self.expires_at }
-    }
-}
-
-fn kept_for(expires_at: Timestamp, now: Timestamp) -> Duration {
-    expires_at.since(now).saturating_add(GRACE).min(LONGEST_LIFE)
-}
-
-/// Each record is kept for a time of its own, counted anew when it is replaced.
-struct KeptFor;
-
-impl Expiry<Arc<str>, Slot> for KeptFor {
-    fn expire_after_create(&self, _: &Arc<str>, slot: &Slot, _: Instant) -> Option<Duration> {
-        Some(slot.kept_for)
-    }
-
-    fn expire_after_update(&self, _: &Arc<str>, slot: &Slot, _: Instant, _: Option<Duration>) -> Option<Duration> {
-        Some(slot.kept_for)
-    }
-}
-
-/// A capacity, and what of it is used; one or more kinds share it.
-struct Pool {
-    capacity: usize,
-    used: AtomicUsize,
-    /// When a sweep last went through everything.
-    last_exhausted: Mutex<Timestamp>,
-}
-
-impl Pool {
-    fn new(capacity: usize) -> Arc<Self> {
-        Arc::new(Self { capacity, used: AtomicUsize::new(0), last_exhausted: Mutex::default() })
-    }
-
-    fn has_room(&self) -> bool {
-        self.used.load(Ordering::Relaxed) < self.capacity
-    }
-}
-
-/// The records of one kind. moka's own capacity is not used: it drops newcomers without a word. Instead each value
-/// that enters takes a place in the pool, and the eviction listener gives one back for each that leaves, whatever
-/// the cause: also for a value that is replaced, for moka calls it so even when the old one had expired unnoticed.
-struct Shelf {
-    records: Cache<Arc<str>, Slot>,
-    pool: Arc<Pool>,
-    used: Arc<AtomicUsize>,
-}
-
-impl Shelf {
-    fn new(pool: &Arc<Pool>) -> Self {
-        let used = Arc::new(AtomicUsize::new(0));
-        let (left_pool, left_shelf) = (Arc::clone(pool), Arc::clone(&used));
-        let records = Cache::builder()
-            .expire_after(KeptFor)
-            .eviction_listener(move |_, _, _| {
-                left_pool.used.fetch_sub(1, Ordering::Relaxed);
-                left_shelf.fetch_sub(1, Ordering::Relaxed);
-            })
-            .build();
-        Self { records, pool: Arc::clone(pool), used }
-    }
-
-    /// Runs `decide` on what lies under `name`, alone against every other computation on that name.
-    fn compute(&self, name: &Arc<str>, decide: impl FnOnce(Option<Slot>) -> Op<Slot>) {
-        self.records.entry_by_ref(name).and_compute_with(|entry| decide(entry.map(moka::Entry::into_value)));
-    }
-
-    /// A place for a newcomer, if there is one.
-    fn admit(&self) -> bool {
-        let one_more = |used| (used < self.pool.capacity).then_some(used + 1);
-        let admitted = self.pool.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
-        if admitted {
-            self.used.fetch_add(1, Ordering::Relaxed);
-        }
-        admitted
-    }
-
-    /// A place for a value that comes in the stead of another, whose place is given back a moment later.
-    fn occupy(&self) {
-        self.pool.used.fetch_add(1, Ordering::Relaxed);
-        self.used.fetch_add(1, Ordering::Relaxed);
-    }
-}
-
-struct Shelves {
-    logins: Shelf,
-    sessions: Shelf,
-    codes: Shelf,
-    tokens: Shelf,
-    logouts: Shelf,
-}
-
-impl Shelves {
-    fn new(capacities: Capacities) -> Self {
-        let grants = Pool::new(capacities.grants);
-        Self {
-            logins: Shelf::new(&Pool::new(capacities.logins)),
-            sessions: Shelf::new(&Pool::new(capacities.sessions)),
-            codes: Shelf::new(&grants),
-            tokens: Shelf::new(&grants),
-            logouts: Shelf::new(&Pool::new(capacities.logouts)),
-        }
-    }
-
-    fn of(&self, kind: Kind) -> &Shelf {
-        match kind {
-            Kind::Login => &self.logins,
-            Kind::Session => &self.sessions,
-            Kind::Code => &self.codes,
-            Kind::Token => &self.tokens,
-            Kind::Logout => &self.logouts,
-        }
-    }
-
-    fn iter(&self) -> impl Iterator<Item = &Shelf> {
-        [&self.logins, &self.sessions, &self.codes, &self.tokens, &self.logouts].into_iter()
+        self.shelves.of(kind).used()
     }
 }
 
@@ -386,7 +243,7 @@ mod tests {
     #[tokio::test]
     async fn a_place_comes_back_when_moka_expired_the_record_first() {
         let store = MemoryStore::new(Capacities { logins: 2, ..conformance::ROOMY });
-        let shelf = &store.shelves.logins;
+        let shelf = store.shelves.of(Kind::Login);
         let short = Slot {
             version: Version(1),
             state: State::Live,

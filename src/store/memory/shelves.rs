@@ -1,0 +1,164 @@
+//! L2 · Where the memory store keeps its records, and who has a place there.
+//!
+//! Owns: moka, the counting of places, when memory is freed. Must not know: the verbs, or who is revoked.
+
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::{Duration, Instant};
+
+use moka::Expiry;
+use moka::ops::compute::Op;
+use moka::sync::Cache;
+
+use crate::env::Timestamp;
+use crate::store::revocations::Born;
+use crate::store::{Capacities, Family, Kind, Record, Version};
+
+/// Memory outlives a record by this much, so that clocks which differ a little never free a live one.
+const GRACE: Duration = Duration::from_secs(60);
+/// moka's timers are not asked to count further than this.
+const LONGEST_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum State {
+    Live,
+    Tombstone,
+}
+
+/// What moka holds for one record. Small: a hundred thousand waiting logins are that many of these.
+#[derive(Clone)]
+pub struct Slot {
+    pub version: Version,
+    pub value: Arc<[u8]>,
+    pub expires_at: Timestamp,
+    pub kept_for: Duration,
+    pub family: Option<Family>,
+    pub born: Born,
+    pub state: State,
+}
+
+impl Slot {
+    pub fn into_record(self) -> Record {
+        Record { version: self.version, value: self.value, expires_at: self.expires_at }
+    }
+}
+
+pub fn kept_for(expires_at: Timestamp, now: Timestamp) -> Duration {
+    expires_at.since(now).saturating_add(GRACE).min(LONGEST_LIFE)
+}
+
+/// Each record is kept for a time of its own, counted anew when it is replaced.
+struct KeptFor;
+
+impl Expiry<Arc<str>, Slot> for KeptFor {
+    fn expire_after_create(&self, _: &Arc<str>, slot: &Slot, _: Instant) -> Option<Duration> {
+        Some(slot.kept_for)
+    }
+
+    fn expire_after_update(&self, _: &Arc<str>, slot: &Slot, _: Instant, _: Option<Duration>) -> Option<Duration> {
+        Some(slot.kept_for)
+    }
+}
+
+/// A capacity, and what of it is used; one or more kinds share it.
+pub struct Pool {
+    capacity: usize,
+    used: AtomicUsize,
+    /// When a sweep last went through everything.
+    pub last_exhausted: Mutex<Timestamp>,
+}
+
+impl Pool {
+    fn new(capacity: usize) -> Arc<Self> {
+        Arc::new(Self { capacity, used: AtomicUsize::new(0), last_exhausted: Mutex::default() })
+    }
+
+    pub fn has_room(&self) -> bool {
+        self.used.load(Ordering::Relaxed) < self.capacity
+    }
+}
+
+/// The records of one kind. moka's own capacity is not used: it drops newcomers without a word. Instead each value
+/// that enters takes a place in the pool, and the eviction listener gives one back for each that leaves, whatever
+/// the cause: also for a value that is replaced, for moka calls it so even when the old one had expired unnoticed.
+pub struct Shelf {
+    pub records: Cache<Arc<str>, Slot>,
+    pub pool: Arc<Pool>,
+    used: Arc<AtomicUsize>,
+}
+
+impl Shelf {
+    pub fn new(pool: &Arc<Pool>) -> Self {
+        let used = Arc::new(AtomicUsize::new(0));
+        let (left_pool, left_shelf) = (Arc::clone(pool), Arc::clone(&used));
+        let records = Cache::builder()
+            .expire_after(KeptFor)
+            .eviction_listener(move |_, _, _| {
+                left_pool.used.fetch_sub(1, Ordering::Relaxed);
+                left_shelf.fetch_sub(1, Ordering::Relaxed);
+            })
+            .build();
+        Self { records, pool: Arc::clone(pool), used }
+    }
+
+    /// Runs `decide` on what lies under `name`, alone against every other computation on that name.
+    pub fn compute(&self, name: &Arc<str>, decide: impl FnOnce(Option<Slot>) -> Op<Slot>) {
+        self.records.entry_by_ref(name).and_compute_with(|entry| decide(entry.map(moka::Entry::into_value)));
+    }
+
+    /// Values that take a place.
+    pub fn used(&self) -> usize {
+        self.used.load(Ordering::Relaxed)
+    }
+
+    /// A place for a newcomer, if there is one.
+    pub fn admit(&self) -> bool {
+        let one_more = |used| (used < self.pool.capacity).then_some(used + 1);
+        let admitted = self.pool.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
+        if admitted {
+            self.used.fetch_add(1, Ordering::Relaxed);
+        }
+        admitted
+    }
+
+    /// A place for a value that comes in the stead of another, whose place is given back a moment later.
+    pub fn occupy(&self) {
+        self.pool.used.fetch_add(1, Ordering::Relaxed);
+        self.used.fetch_add(1, Ordering::Relaxed);
+    }
+}
+
+pub struct Shelves {
+    logins: Shelf,
+    sessions: Shelf,
+    codes: Shelf,
+    tokens: Shelf,
+    logouts: Shelf,
+}
+
+impl Shelves {
+    pub fn new(capacities: Capacities) -> Self {
+        let grants = Pool::new(capacities.grants);
+        Self {
+            logins: Shelf::new(&Pool::new(capacities.logins)),
+            sessions: Shelf::new(&Pool::new(capacities.sessions)),
+            codes: Shelf::new(&grants),
+            tokens: Shelf::new(&grants),
+            logouts: Shelf::new(&Pool::new(capacities.logouts)),
+        }
+    }
+
+    pub fn of(&self, kind: Kind) -> &Shelf {
+        match kind {
+            Kind::Login => &self.logins,
+            Kind::Session => &self.sessions,
+            Kind::Code => &self.codes,
+            Kind::Token => &self.tokens,
+            Kind::Logout => &self.logouts,
+        }
+    }
+
+    pub fn iter(&self) -> impl Iterator<Item = &Shelf> {
+        [&self.logins, &self.sessions, &self.codes, &self.tokens, &self.logouts].into_iter()
+    }
+}
