@@ -61,7 +61,7 @@ pub enum ThemeError {
     Contrast { what: &'static str, found: String, mend: &'static str },
 }
 
-/// Card backgrounds of `style.css`; the page behind is near enough to them to be checked with the same pair.
+/// Backgrounds of `style.css`: card and page. The card's white is written short there.
 const LIGHT_GROUNDS: [&str; 2] = ["#ffffff", "#f4f5f7"];
 const DARK_GROUNDS: [&str; 2] = ["#1e2127", "#14161a"];
 
@@ -169,6 +169,16 @@ mod tests {
     fn the_built_in_theme_passes_its_own_check() {
         assert_eq!(Theme::default().check(), Ok(()));
         assert_eq!(Theme::parse("name = { fr = \"Passerelle\" }"), Ok(Theme::default()));
+    }
+
+    #[test]
+    fn the_grounds_checked_against_are_those_of_the_style_sheet() {
+        let style = include_str!("templates/style.css");
+        let [card, page] = LIGHT_GROUNDS;
+        assert_eq!(card, "#ffffff");
+        assert!(style.contains("--card:#fff;") && style.contains(&format!("--ground:{page};")));
+        let [card, page] = DARK_GROUNDS;
+        assert!(style.contains(&format!("--card:{card};")) && style.contains(&format!("--ground:{page};")));
     }
 
     #[test]
