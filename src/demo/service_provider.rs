@@ -181,9 +181,11 @@ impl DemoServiceProvider {
     }
 
     async fn finish(&self, pending: &Pending, answer: &Answer) -> Result<Outcome, CallbackFault> {
-        let expected = if pending.metadata.authorization_response_iss_parameter_supported { Some("") } else { None };
-        let iss = answer.one("iss").or(expected);
-        if iss.is_some_and(|iss| iss != self.settings.issuer) {
+        let iss_fits = match answer.one("iss") {
+            Some(iss) => iss == self.settings.issuer,
+            None => !pending.metadata.authorization_response_iss_parameter_supported,
+        };
+        if !iss_fits {
             return Err(CallbackFault::Issuer); // RFC 9207, 2.4: the answer of another hub
         }
         if let Some(error) = answer.one("error") {

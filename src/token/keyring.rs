@@ -227,4 +227,17 @@ pub(crate) mod tests {
             assert_eq!(key["kid"].as_str().unwrap().len(), 43);
         }
     }
+
+    #[tokio::test]
+    async fn own_tokens_are_known_again_after_their_key_retired() {
+        use crate::token::Signer as _;
+        use crate::token::verify::{OpenFault, VerificationKeys, open_jws};
+
+        let ring = Keyring::new(vec![rsa(T0), ec(T0), ec(at(100))], T0).unwrap();
+        let hint = ring.sign(SigningAlg::ES256, "JWT", b"{}", T0).await.unwrap();
+        let opened = |set: Vec<u8>| open_jws(&hint, SigningAlg::ES256, &VerificationKeys::from_jwks(&set).unwrap());
+        let later = at(24 * 3600);
+        assert!(opened(ring.verification_jwks(later)).is_ok());
+        assert!(opened(ring.jwks(later, JWKS_CACHE)).is_err_and(|fault| fault == OpenFault::UnknownKey));
+    }
 }
