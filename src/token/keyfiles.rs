@@ -37,6 +37,8 @@ pub enum KeyFileFault {
     Malformed { path: PathBuf, what: &'static str },
     #[error("{path}: {fault}; restore the file from a backup, or remove it and run `passerelle keys new`")]
     Key { path: PathBuf, fault: KeyFault },
+    #[error("{path}: holds the key of {expected}; rename it, or remove it if it is a copy")]
+    Misnamed { path: PathBuf, expected: String },
     #[error("{path}: no {} key in this folder signs now; run `passerelle keys new`", alg.as_str())]
     NoCurrent { path: PathBuf, alg: SigningAlg },
     #[error("{path}: there are signing keys already; to change them run `passerelle keys rotate`")]
@@ -208,7 +210,14 @@ fn read_key(path: &Path) -> Result<SigningKey, KeyFileFault> {
     if !members.is_empty() {
         return Err(malformed("it has members other than `created`, `signs_from` and `jwk`"));
     }
-    SigningKey::parse(&Secret::new(jwk), created, signs_from).map_err(|fault| KeyFileFault::Key { path: path.into(), fault })
+    let key = SigningKey::parse(&Secret::new(jwk), created, signs_from)
+        .map_err(|fault| KeyFileFault::Key { path: path.into(), fault })?;
+    // A copy would publish one kid twice, and readers of the key set would trust neither.
+    let expected = file_name(key.alg, &key.kid);
+    if path.file_name().is_some_and(|name| name != expected.as_str()) {
+        return Err(KeyFileFault::Misnamed { path: path.into(), expected });
+    }
+    Ok(key)
 }
 
 fn read_private(path: &Path) -> Result<Vec<u8>, KeyFileFault> {

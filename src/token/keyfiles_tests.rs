@@ -156,6 +156,15 @@ fn half_written_and_foreign_files_are_not_keys() {
 }
 
 #[test]
+fn copy_of_a_key_is_refused_rather_than_published_twice() {
+    let folder = Folder::with_keys();
+    let file = folder.files().remove(0);
+    fs::copy(&file, folder.dir.join("backup.json")).unwrap();
+    let fault = folder.fault();
+    assert!(fault.contains("backup.json") && fault.contains(file.file_name().unwrap().to_str().unwrap()), "{fault}");
+}
+
+#[test]
 fn subject_key_is_made_once_and_never_replaced() {
     let folder = Folder::empty();
     let path = folder.dir.join("subject.key");

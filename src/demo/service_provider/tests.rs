@@ -166,6 +166,8 @@ async fn callback_from_another_browser_with_forged_state_or_issuer_is_refused() 
 
     let query = [("code", "c"), ("state", state), ("iss", issuer)];
     assert_eq!(come_back(&this, &query, &[]).await.status(), StatusCode::BAD_REQUEST);
+    let own = [Cookie::new(cookies[0].name().to_owned(), "A".repeat(43))];
+    assert_eq!(come_back(&this, &query, &own).await.status(), StatusCode::BAD_REQUEST);
     let query = [("code", "c"), ("state", &forged_state), ("iss", issuer)];
     assert_eq!(come_back(&this, &query, &cookies).await.status(), StatusCode::BAD_REQUEST);
 
