@@ -107,7 +107,9 @@ fn check(
     }
     match &file.kind {
         ConnectorKind::Oidc(oidc) => {
-            levels(source, file, problems);
+            if file.levels.lowest <= file.levels.highest {
+                levels(source, file, problems);
+            }
             check_oidc(source, oidc, problems);
             let secret = secrets::resolve(source, "kind.oidc.client_secret", &oidc.client_secret, context);
             secret.map_err(|problem| problems.push(problem)).ok()
@@ -163,7 +165,8 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
         None => {}
     }
     let mapped = |level: &Level| file.acr.contains_key(level) || file.assumed_level == Some(*level);
-    let missing = [Level::Eidas1, Level::Eidas2, Level::Eidas3].into_iter().find(|level| within.contains(level) && !mapped(level));
+    let missing =
+        [Level::Eidas1, Level::Eidas2, Level::Eidas3].into_iter().find(|level| within.contains(level) && !mapped(level));
     if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
         let what = format!("does not say what the identity provider calls {}", level.as_str());
         problems.push(source.problem("acr", what, format!("add {} = [\"…\"], or narrow levels", level.as_str())));

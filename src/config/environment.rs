@@ -20,9 +20,8 @@ impl Environment {
     /// The process's own; variables that are not UTF-8 are left out.
     #[must_use]
     pub fn of_process() -> Self {
-        let utf8 = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
-            Some((name.into_string().ok()?, value.into_string().ok()?))
-        };
+        let utf8 =
+            |(name, value): (std::ffi::OsString, std::ffi::OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
         Self(std::env::vars_os().filter_map(utf8).collect())
     }
 
@@ -92,9 +91,7 @@ fn typed(schema: &Node<'_>, path: &[String], text: &str) -> Result<Value, (Strin
         Kind::Text | Kind::Choice => Ok(Value::from(text)),
         Kind::Integer => text.parse::<u64>().map(Value::from).map_err(|_| wrong("a whole number, 0 or more")),
         Kind::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),
-        Kind::List => {
-            Ok(Value::from(text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>()))
-        }
+        Kind::List => Ok(Value::from(text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>())),
         Kind::Table => {
             Err(("is a table, which one variable can't hold".into(), "set its keys one by one, with __ between levels".into()))
         }

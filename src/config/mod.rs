@@ -205,7 +205,8 @@ fn emptiness(
 
 /// The `*.toml` files of a folder, by name; hidden ones are left out (editors and Kubernetes keep their own there).
 fn toml_files(folder: &Path, mend: &str) -> Result<Vec<PathBuf>, Problem> {
-    let entries = std::fs::read_dir(folder).map_err(|_| problem_of_file(folder, "the folder is missing or can't be read", mend))?;
+    let entries =
+        std::fs::read_dir(folder).map_err(|_| problem_of_file(folder, "the folder is missing or can't be read", mend))?;
     let is_ours = |path: &PathBuf| {
         let hidden = path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'));
         !hidden && path.extension().is_some_and(|extension| extension == "toml") && path.is_file()

@@ -18,7 +18,9 @@ pub struct Settings {
     pub platform: Platform,
     /// Public address, without a path: `https://login.example.org`. The issuer is this and `/api/v2`.
     pub base_url: String,
+    /// What browsers and service providers reach.
     pub public: Listener,
+    /// Health and metrics; never to be reached from outside.
     pub private: Listener,
     /// Prefix of cookie names; cookies ignore ports, so two hubs on one host need two prefixes.
     #[serde(default = "defaults::cookie_prefix")]
@@ -32,8 +34,10 @@ pub struct Settings {
     /// Allows `sandbox` where `base_url` is not on this machine: whoever reaches the hub can sign in as anyone.
     #[serde(default)]
     pub sandbox_public: bool,
+    /// Whose word counts for who a person is.
     #[serde(default)]
     pub identity_source: IdentitySource,
+    /// What a service provider's `sub` is derived from.
     #[serde(default)]
     pub subject: SubjectSource,
     /// Five-digit code of the country whose births need a `birthplace`.
@@ -90,7 +94,7 @@ pub enum SubjectSource {
     Provider,
 }
 
-/// A secret is never written in a configuration file: it is read from a file or an environment variable.
+/// A secret is never written in a configuration file: write `{ file = "path" }` or `{ env = "NAME" }`.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretRef {
@@ -119,14 +123,17 @@ pub struct FileRegister {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lifetimes {
+    /// Life of an authorization code; at most 600.
     pub code_seconds: u64,
+    /// Life of an access token.
     pub access_token_seconds: u64,
+    /// Life of an ID token, from the token answer.
     pub id_token_seconds: u64,
-    /// Default: 1800 on standard, 600 on high.
+    /// From authorize to code. Default: 1800 on standard, 600 on high.
     pub login_seconds: Option<u64>,
-    /// Default: 1800 on standard, 600 on high.
+    /// A session's life without use. Default: 1800 on standard, 600 on high.
     pub session_idle_seconds: Option<u64>,
-    /// Default: 28800 on standard, 600 on high.
+    /// A session's whole life. Default: 28800 on standard, 600 on high.
     pub session_seconds: Option<u64>,
 }
 
@@ -148,6 +155,7 @@ impl Default for Lifetimes {
 pub struct Limits {
     /// Logins waiting at once; beyond it new ones get 503 with `Retry-After`.
     pub logins: usize,
+    /// Sessions kept for single sign-on.
     pub sessions: usize,
     /// Codes, tokens and their tombstones.
     pub grants: usize,
@@ -190,6 +198,7 @@ pub struct Choice {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
+    /// For people, or one JSON object a line.
     pub format: LogFormat,
     /// As `RUST_LOG`: `info`, `passerelle=debug`.
     pub filter: String,
@@ -218,23 +227,31 @@ pub struct ServiceProvider {
     pub name: BTreeMap<String, String>,
     /// Where "back to the service" leads when no redirect can be proven.
     pub home_page: String,
+    /// An inactive service provider is as good as unknown.
     #[serde(default = "defaults::yes")]
     pub active: bool,
+    /// Which rules its requests are judged by.
     #[serde(default)]
     pub rules: Rules,
+    /// Absolute https addresses (http on this machine), compared character by character.
     pub redirect_uris: Vec<String>,
+    /// Where a logout may lead; as `redirect_uris`.
     #[serde(default)]
     pub post_logout_redirect_uris: Vec<String>,
     /// Scopes that this service provider may ask for, `openid` included.
     pub scopes: Vec<Scope>,
+    /// A page that informs, or an explicit yes.
     #[serde(default)]
     pub consent: Consent,
     /// One or two at once, so that rotation needs no appointment.
     pub secrets: Vec<ClientSecret>,
+    /// Algorithm that its ID tokens are signed with.
     #[serde(default)]
     pub id_token_signed_response_alg: SigningAlg,
+    /// Algorithm that its userinfo answers are signed with.
     #[serde(default)]
     pub userinfo_signed_response_alg: SigningAlg,
+    /// Refuses authorization requests without PKCE.
     #[serde(default)]
     pub require_pkce: bool,
     /// Service providers with the same sector share one `sub`; every one of them must say so. Default: the client_id.
@@ -270,11 +287,13 @@ pub enum Consent {
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ClientSecret {
+    /// Path, relative to the configuration folder; a trailing line end is cut.
     #[serde(default)]
     pub file: Option<PathBuf>,
+    /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
-    /// 64 hex digits.
+    /// SHA-256 of the secret: 64 hex digits.
     #[serde(default)]
     pub sha256: Option<String>,
 }
@@ -285,6 +304,7 @@ pub struct ClientSecret {
 pub struct ConnectorFile {
     /// As the person reads it, by language (`fr`, `en`).
     pub name: BTreeMap<String, String>,
+    /// One that is off is shown as such, and can't be chosen.
     #[serde(default = "defaults::yes")]
     pub enabled: bool,
     /// Lowest and highest level that this identity provider can prove.
@@ -308,7 +328,9 @@ pub struct ConnectorFile {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Levels {
+    /// The least that it proves; asked of it even where less would do.
     pub lowest: Level,
+    /// The most that it is believed to prove.
     pub highest: Level,
 }
 
@@ -325,15 +347,20 @@ pub enum ConnectorKind {
 pub struct OidcKind {
     /// Must equal the discovered one, character for character.
     pub issuer: String,
+    /// The hub's id at this identity provider.
     pub client_id: String,
+    /// The hub's secret at this identity provider.
     pub client_secret: SecretRef,
+    /// Scopes asked for; `openid` must be among them.
     #[serde(default = "defaults::oidc_scopes")]
     pub scopes: Vec<Scope>,
+    /// ID tokens must be signed with exactly this algorithm.
     #[serde(default)]
     pub id_token_signed_response_alg: SigningAlg,
     /// Absent: userinfo is plain JSON over TLS. Present: it must be a JWS with exactly this algorithm.
     #[serde(default)]
     pub userinfo_signed_response_alg: Option<SigningAlg>,
+    /// Where the time of authentication comes from.
     #[serde(default)]
     pub auth_time: AuthTimeSource,
     /// The identity provider understands `max_age`.
@@ -359,9 +386,13 @@ pub struct OidcKind {
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Endpoints {
+    /// Authorization endpoint.
     pub authorization: String,
+    /// Token endpoint.
     pub token: String,
+    /// Userinfo endpoint.
     pub userinfo: String,
+    /// Address of the key set.
     pub jwks: String,
     /// The identity provider answers with `iss` (RFC 9207).
     #[serde(default)]

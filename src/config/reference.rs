@@ -13,7 +13,7 @@ Generated from the program; don't edit. `passerelle check` validates a folder by
 Every key of `passerelle.toml` can also be set by an environment variable, which wins: `PASSERELLE_`, then the key in
 capitals, `__` between levels (`PASSERELLE_PUBLIC__LISTEN=0.0.0.0:8080`); lists are written with commas. An unknown
 variable is refused like an unknown key. A variable that a file refers to, as in `{ env = \"NAME\" }`, is a secret and
-no setting, whatever its name. Paths count from the configuration folder.
+no setting, whatever its name. Paths count from the configuration folder. A required key is required within its table.
 ";
 
 /// The reference page: one table for each kind of file.
@@ -64,7 +64,11 @@ fn row(table: Node<'_>, name: &str, key: &str, node: Node<'_>) -> String {
         None if table.requires(name) => "required".to_owned(),
         None => String::new(),
     };
-    let meaning = node.description().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
+    let meaning = match (node.description(), key) {
+        (None, key) if key.starts_with("acr.") => "This identity provider's own value(s): the first is sent, any is accepted.",
+        (description, _) => description.unwrap_or_default(),
+    };
+    let meaning = meaning.replace('\n', " ").replace('|', "\\|");
     format!("| `{key}` | {value} | {default} | {meaning} |")
 }
 

@@ -101,8 +101,10 @@ impl<'a> Node<'a> {
         let shape = self.shape();
         let variants = shape.get("oneOf").and_then(Value::as_array).into_iter().flatten();
         let tables = [shape].into_iter().chain(variants);
-        let mut keys: Vec<&str> =
-            tables.filter_map(|table| table.get("properties")?.as_object()).flat_map(|keys| keys.keys().map(String::as_str)).collect();
+        let mut keys: Vec<&str> = tables
+            .filter_map(|table| table.get("properties")?.as_object())
+            .flat_map(|keys| keys.keys().map(String::as_str))
+            .collect();
         keys.sort_unstable();
         keys
     }

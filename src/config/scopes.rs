@@ -72,8 +72,7 @@ pub fn built_in() -> BTreeMap<Scope, Vec<String>> {
         ("profile", &["given_name", "given_name_array", "family_name", "birthdate", "gender"]),
         ("birth", &["birthplace", "birthcountry"]),
     ];
-    let pivot: &[&str] =
-        &["given_name", "given_name_array", "family_name", "gender", "birthdate", "birthplace", "birthcountry"];
+    let pivot: &[&str] = &["given_name", "given_name_array", "family_name", "gender", "birthdate", "birthplace", "birthcountry"];
     let rows = table.into_iter().chain([("identite_pivot", pivot)]);
     rows.map(|(scope, claims)| (Scope::from(scope), claims.iter().map(ToString::to_string).collect())).collect()
 }

@@ -61,7 +61,9 @@ fn from_variable(source: &Source, key: &str, name: &str, context: &Context<'_>) 
     match context.environment.var(name) {
         Some(value) => not_empty(source, key, value),
         // The name is not repeated: whoever writes the secret itself there must not find it in a log.
-        None => Err(source.problem(key, "names an environment variable that is not set", "set the variable, or correct the name")),
+        None => {
+            Err(source.problem(key, "names an environment variable that is not set", "set the variable, or correct the name"))
+        }
     }
 }
 

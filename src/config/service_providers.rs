@@ -59,9 +59,9 @@ pub fn check(
     let mut registered = BTreeMap::new();
     for Draft { source, file } in drafts {
         one(&source, &file, scopes, problems);
-        let digests = (0..).zip(&file.secrets).map(|(index, secret): (usize, _)| {
-            secrets::digest(&source, &format!("secrets[{index}]"), secret, context)
-        });
+        let digests = (0..)
+            .zip(&file.secrets)
+            .map(|(index, secret): (usize, _)| secrets::digest(&source, &format!("secrets[{index}]"), secret, context));
         let (secret_sha256, faults): (Vec<_>, Vec<_>) = digests.partition(Result::is_ok);
         problems.extend(faults.into_iter().filter_map(Result::err));
         let secret_sha256 = secret_sha256.into_iter().flatten().collect();
@@ -82,7 +82,11 @@ pub fn reachable(
         for (index, blocked) in file.blocked_connectors.iter().enumerate() {
             if !connectors.contains_key(blocked) {
                 let mend = "remove it, or write the stem of a file in the connectors folder";
-                problems.push(source.problem(&format!("blocked_connectors[{index}]"), "names a connector that does not exist", mend));
+                problems.push(source.problem(
+                    &format!("blocked_connectors[{index}]"),
+                    "names a connector that does not exist",
+                    mend,
+                ));
             }
         }
         // With no connector at all the hub may start: a file can be dropped in later. One that is switched off counts,
@@ -122,7 +126,11 @@ fn one(source: &Source, file: &ServiceProvider, scopes: &BTreeMap<Scope, Vec<Str
     }
     match file.secrets.len() {
         1 | 2 => {}
-        0 => problems.push(source.problem("secrets", "is empty, so that no code could ever be redeemed", "give one or two secrets")),
+        0 => problems.push(source.problem(
+            "secrets",
+            "is empty, so that no code could ever be redeemed",
+            "give one or two secrets",
+        )),
         _ => problems.push(source.problem("secrets", "holds more than two secrets", "keep the current one and the next one")),
     }
     if file.sector.as_ref().is_some_and(|sector| sector.trim().is_empty()) {
@@ -150,7 +158,11 @@ fn addresses(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem
         }
     }
     if file.redirect_uris.is_empty() {
-        problems.push(source.problem("redirect_uris", "is empty, so that nobody could ever log in", "register at least one address"));
+        problems.push(source.problem(
+            "redirect_uris",
+            "is empty, so that nobody could ever log in",
+            "register at least one address",
+        ));
     }
 }
 

@@ -92,7 +92,11 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     let subject_key = secrets::resolve(source, "subject_key", &settings.subject_key, context).and_then(|key| {
         let key = key.into_inner().into_bytes();
         let mend = "use at least 32 random bytes, for instance from `openssl rand -hex 32`, and keep them for ever";
-        if key.len() < SUBJECT_KEY_BYTES { Err(source.problem("subject_key", "leads to a key that is too short", mend)) } else { Ok(key) }
+        if key.len() < SUBJECT_KEY_BYTES {
+            Err(source.problem("subject_key", "leads to a key that is too short", mend))
+        } else {
+            Ok(key)
+        }
     });
     let subject_key = subject_key.map_err(|problem| problems.push(problem)).ok()?;
     let base_url = base_url?;
@@ -129,9 +133,8 @@ fn base_url(source: &Source, text: &str, problems: &mut Vec<Problem>) -> Option<
 }
 
 fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
-    let word = |text: &str| {
-        (1..=32).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
-    };
+    let word =
+        |text: &str| (1..=32).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-');
     // A prefix of `__Host-` or `__Secure-` would promise what plain http can't keep (RFC 6265bis, 4.1.3).
     if !word(&settings.cookie_prefix) || settings.cookie_prefix.starts_with("__") {
         let mend = "use 1 to 32 letters, digits, _ or -, not beginning with __";

@@ -15,7 +15,7 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Overlay;
 use super::problem::Problem;
-use super::schema::{self, Node};
+use super::schema::{self, Kind, Node};
 
 pub struct Source {
     file: PathBuf,
@@ -111,8 +111,8 @@ impl Source {
             if let Fault::MissingField(name) = &error.kind {
                 path.push(name.to_string());
             }
-            // A key that was cut out below, and is now missed, has been told already.
-            if told.contains(&path) {
+            // What is now missed where a key was cut out below (the key itself, its table) has been told already.
+            if told.iter().any(|cut| cut.starts_with(&path)) {
                 return None;
             }
             problems.push(self.fault(Node::root(&schema), &path, &error.kind));
@@ -139,6 +139,9 @@ impl Source {
             }
             Fault::MissingField(_) => self.problem(&key, "is missing", format!("add it: {hint}")),
             Fault::InvalidType(..) => self.problem(&key, format!("must be {kind}"), hint),
+            Fault::InvalidValue(..) if node.is_some_and(|node| node.kind() == Kind::Integer) => {
+                self.problem(&key, "must be a whole number, 0 or more", hint)
+            }
             Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => self.problem(&key, "is out of range", hint),
             // Everything else may carry the value in its text (`Message` most of all).
             Fault::Message(_)

@@ -98,7 +98,8 @@ impl Folder {
     fn problem(&self) -> (String, String, String) {
         let problems = self.load().map(|_| ()).expect_err("the folder must be refused");
         let [problem] = problems.as_slice() else { panic!("one problem expected: {problems:#?}") };
-        let file = Path::new(&problem.file).strip_prefix(self.root.path()).map_or(problem.file.clone(), |p| p.display().to_string());
+        let file =
+            Path::new(&problem.file).strip_prefix(self.root.path()).map_or(problem.file.clone(), |p| p.display().to_string());
         (file, problem.key.clone(), format!("{}. {}", problem.what, problem.mend))
     }
 }
@@ -147,7 +148,13 @@ fn each_bad_setting_is_named_with_its_mend() {
         (file, "SUBJECT_KEY", "IDP_SECRET", "subject_key", "at least 32 random bytes"),
         (file, "{ env = \"SUBJECT_KEY\" }", "{ file = \"none\" }", "subject_key.file", "missing"),
         (file, "identity_source = \"provider\"", "", "register", "add [register.file]"),
-        (file, "\"provider\"", "\"register\"\nsubject = \"provider\"\nregister.file.path = \"passerelle.toml\"", "subject", "pivot"),
+        (
+            file,
+            "\"provider\"",
+            "\"register\"\nsubject = \"provider\"\nregister.file.path = \"passerelle.toml\"",
+            "subject",
+            "pivot",
+        ),
         (file, "identity_source", "register.file.path = \"none.csv\"\nidentity_source", "register.file.path", "missing"),
         (file, "identity_source", "amr_marker = \"pwd\"\nidentity_source", "amr_marker", "RFC 8176"),
         (file, "identity_source", "cookie_prefix = \"__Host-x\"\nidentity_source", "cookie_prefix", "not beginning with __"),
@@ -342,7 +349,8 @@ fn secret_value_never_appears_in_an_error() {
         let result = folder.load();
         assert!(result.is_err(), "folder {index} must be refused");
         // A mistyped folder's name is the one value that a message needs; it is the folder itself that is missing.
-        let problems: Vec<Problem> = result.as_ref().unwrap_err().iter().filter(|p| !p.what.starts_with("the folder")).cloned().collect();
+        let problems: Vec<Problem> =
+            result.as_ref().unwrap_err().iter().filter(|p| !p.what.starts_with("the folder")).cloned().collect();
         let seen = format!("{}{problems:?}", report(&Err(problems.clone())));
         assert!(!seen.contains("7777777"), "folder {index}: {seen}");
     }
@@ -447,7 +455,10 @@ fn the_committed_configuration_loads_once_its_secrets_are_given() {
 fn the_connector_template_is_a_good_connector() {
     let template = fs::read_to_string(repository().join("connectors/example.toml.template")).unwrap();
     Folder::good().with("connectors/example.toml", &template).variable("EXAMPLE_IDP_SECRET", "x").loaded();
-    assert_eq!(missing_keys::<ConnectorFile>(&template, &["kind.persona"]), Vec::<String>::new());
+    assert_eq!(
+        missing_keys::<ConnectorFile>(&template, &["kind.persona", "acr.", "amr (default)", "mfa (default)"]),
+        Vec::<String>::new()
+    );
 }
 
 #[test]
@@ -507,6 +518,13 @@ fn the_committed_reference_is_current() {
     let committed = fs::read_to_string(repository().join("docs/configuration.md")).unwrap_or_default();
     let stale = "docs/configuration.md is stale: run `cargo run -- schemas --reference docs/configuration.md`";
     assert!(committed == reference_markdown(), "{stale}");
+}
+
+#[test]
+fn every_key_says_what_it_means() {
+    let page = reference_markdown();
+    let silent: Vec<&str> = page.lines().filter(|line| line.starts_with("| `") && line.ends_with("|  |")).collect();
+    assert!(silent.is_empty(), "{silent:#?}");
 }
 
 /// Rewrites the generated files: `cargo test --lib config::tests::regenerate -- --ignored`.

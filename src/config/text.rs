@@ -25,7 +25,11 @@ pub fn check(source: &Source, key: &str, texts: &BTreeMap<String, String>, probl
         }
         let length = text.chars().count();
         if text.trim().is_empty() || length > 100 || text.chars().any(char::is_control) {
-            problems.push(source.problem(&key, "is empty, too long or holds control characters", "write 1 to 100 plain characters"));
+            problems.push(source.problem(
+                &key,
+                "is empty, too long or holds control characters",
+                "write 1 to 100 plain characters",
+            ));
         }
     }
 }
