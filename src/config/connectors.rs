@@ -7,7 +7,7 @@ use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::Level;
 
 use super::address::{self, Http};
-use super::model::{ConnectorFile, ConnectorKind, OidcKind};
+use super::model::{ConnectorFile, ConnectorKind, OidcKind, PersonaKind};
 use super::problem::Problem;
 use super::settings::METHODS;
 use super::source::{Source, problem_of_file};
@@ -17,6 +17,7 @@ use super::{Context, secrets, text, toml_files};
 #[derive(Clone, PartialEq, Debug)]
 pub struct ConfiguredConnector {
     pub id: ConnectorId,
+    /// With paths joined to the configuration folder.
     pub file: ConnectorFile,
     /// The hub's secret at the identity provider; `None` for kinds that have none.
     pub client_secret: Option<Secret<String>>,
@@ -84,8 +85,11 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
         problems.push(problem_of_file(path, "the file's name is not a connector's id", mend));
     }
     let source = Source::read(path).map_err(|problem| vec![problem])?;
-    let Some(file) = source.shape::<ConnectorFile>(&mut problems) else { return Err(problems) };
+    let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else { return Err(problems) };
     let client_secret = check(&source, &file, sandbox, context, &mut problems);
+    if let ConnectorKind::Persona(PersonaKind { persons: Some(path) }) = &mut file.kind {
+        *path = context.folder.join(&*path);
+    }
     if problems.is_empty() { Ok(ConfiguredConnector { id: ConnectorId::from(stem), file, client_secret }) } else { Err(problems) }
 }
 

@@ -22,6 +22,8 @@ mod text;
 pub mod theme;
 
 #[cfg(test)]
+mod committed;
+#[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,15 +1,14 @@
 //! The configuration as an operator meets it: good folders, bad files, variables.
 
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use tempfile::TempDir;
 
-use super::schema::{Kind, Node};
 use super::*;
 
-const SUBJECT_KEY: &str = "0123456789abcdef0123456789abcdef";
-const CLIENT_SECRET: &str = "a-client-secret-of-thirty-two-characters";
+pub(super) const SUBJECT_KEY: &str = "0123456789abcdef0123456789abcdef";
+pub(super) const CLIENT_SECRET: &str = "a-client-secret-of-thirty-two-characters";
 
 const SETTINGS: &str = r#"
 platform = "standard"
@@ -43,20 +42,20 @@ client_secret = { env = "IDP_SECRET" }
 "#;
 
 /// A configuration folder that loads, to be spoiled.
-struct Folder {
+pub(super) struct Folder {
     root: TempDir,
     environment: Vec<(String, String)>,
 }
 
 impl Folder {
-    fn good() -> Self {
+    pub(super) fn good() -> Self {
         let variables = [("SUBJECT_KEY", SUBJECT_KEY), ("SP_SECRET", CLIENT_SECRET), ("IDP_SECRET", "idp-secret")];
         let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
         let folder = Self { root: tempfile::tempdir().unwrap(), environment };
         folder.with("passerelle.toml", SETTINGS).with("service-providers/sp.toml", SERVICE).with("connectors/idp.toml", CONNECTOR)
     }
 
-    fn with(self, file: &str, content: impl AsRef<[u8]>) -> Self {
+    pub(super) fn with(self, file: &str, content: impl AsRef<[u8]>) -> Self {
         let path = self.root.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         fs::write(path, content).unwrap();
@@ -74,7 +73,7 @@ impl Folder {
         self
     }
 
-    fn variable(mut self, name: &str, value: &str) -> Self {
+    pub(super) fn variable(mut self, name: &str, value: &str) -> Self {
         self.environment.retain(|(known, _)| known != name);
         self.environment.push((name.into(), value.into()));
         self
@@ -85,7 +84,7 @@ impl Folder {
     }
 
     #[track_caller]
-    fn loaded(&self) -> Loaded {
+    pub(super) fn loaded(&self) -> Loaded {
         let loaded = self.load();
         if loaded.is_err() {
             panic!("{}", report(&loaded));
@@ -435,102 +434,4 @@ fn the_scopes_table_is_data() {
     let folder = Folder::good().with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"shoe_size\"]\n");
     let (file, key, _) = folder.problem();
     assert_eq!((file.as_str(), key.as_str()), ("scopes.toml", "scopes.email"));
-}
-
-// --- What is committed ---
-
-fn repository() -> PathBuf {
-    PathBuf::from(env!("CARGO_MANIFEST_DIR"))
-}
-
-#[test]
-fn the_committed_configuration_loads_once_its_secrets_are_given() {
-    let environment =
-        [("HUB_SUBJECT_KEY", SUBJECT_KEY), ("EXAMPLE_CLIENT_SECRET", CLIENT_SECRET)].into_iter().collect::<Environment>();
-    let loaded = load(&repository().join("config"), &environment);
-    assert!(loaded.is_ok(), "{}", report(&loaded));
-}
-
-#[test]
-fn the_connector_template_is_a_good_connector() {
-    let template = fs::read_to_string(repository().join("connectors/example.toml.template")).unwrap();
-    Folder::good().with("connectors/example.toml", &template).variable("EXAMPLE_IDP_SECRET", "x").loaded();
-    assert_eq!(
-        missing_keys::<ConnectorFile>(&template, &["kind.persona", "acr.", "amr (default)", "mfa (default)"]),
-        Vec::<String>::new()
-    );
-}
-
-#[test]
-fn every_key_is_in_the_example_files_with_its_default() {
-    let settings = fs::read_to_string(repository().join("config/passerelle.toml")).unwrap();
-    assert_eq!(missing_keys::<Settings>(&settings, &[]), Vec::<String>::new());
-    let service = fs::read_to_string(repository().join("config/service-providers/example.toml")).unwrap();
-    assert_eq!(missing_keys::<ServiceProvider>(&service, &[]), Vec::<String>::new());
-}
-
-/// Keys of the schema that `text` lacks, or shows with another default, once its commented keys are switched on.
-fn missing_keys<T: schemars::JsonSchema>(text: &str, but: &[&str]) -> Vec<String> {
-    let is_key = |rest: &str| rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
-    let switched_on = |line: &str| match line.strip_prefix("# ") {
-        Some(rest) if is_key(rest) => format!("{rest}\n"),
-        _ => format!("{line}\n"),
-    };
-    let table: toml::Table = toml::from_str(&text.lines().map(switched_on).collect::<String>()).unwrap();
-    let schema = super::schema::of::<T>();
-    let mut missing = Vec::new();
-    compare(Node::root(&schema), &serde_json::to_value(table).unwrap(), "", text, &mut missing);
-    missing.retain(|key| !but.iter().any(|prefix| key.starts_with(prefix)));
-    missing
-}
-
-fn compare(node: Node<'_>, value: &serde_json::Value, prefix: &str, text: &str, missing: &mut Vec<String>) {
-    for name in node.keys() {
-        let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
-        let (child, found) = (node.child(name).unwrap(), value.get(name));
-        // `{ file = … }` or `{ env = … }`: one of the two is enough.
-        let is_secret = child.keys() == ["env", "file"];
-        match found {
-            None => missing.push(key),
-            Some(table) if child.kind() == Kind::Table && !is_secret => compare(child, table, &key, text, missing),
-            Some(found) => {
-                let commented = text.contains(&format!("\n# {name} = "));
-                let default = child.default().filter(|default| default.as_object().is_none_or(|table| !table.is_empty()));
-                if commented && default.is_some_and(|default| default != found) {
-                    missing.push(format!("{key} (default)"));
-                }
-            }
-        }
-    }
-}
-
-#[test]
-fn the_committed_schemas_are_current() {
-    for (name, schema) in schemas() {
-        let committed = fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
-        let stale = "is stale: run `cargo run -- schemas --write config/schemas`";
-        assert!(committed == super::schema::rendered(&schema), "config/schemas/{name} {stale}");
-    }
-}
-
-#[test]
-fn the_committed_reference_is_current() {
-    let committed = fs::read_to_string(repository().join("docs/configuration.md")).unwrap_or_default();
-    let stale = "docs/configuration.md is stale: run `cargo run -- schemas --reference docs/configuration.md`";
-    assert!(committed == reference_markdown(), "{stale}");
-}
-
-#[test]
-fn every_key_says_what_it_means() {
-    let page = reference_markdown();
-    let silent: Vec<&str> = page.lines().filter(|line| line.starts_with("| `") && line.ends_with("|  |")).collect();
-    assert!(silent.is_empty(), "{silent:#?}");
-}
-
-/// Rewrites the generated files: `cargo test --lib config::tests::regenerate -- --ignored`.
-#[test]
-#[ignore = "writes into the repository"]
-fn regenerate() {
-    write_schemas(&repository().join("config/schemas")).unwrap();
-    fs::write(repository().join("docs/configuration.md"), reference_markdown()).unwrap();
 }
