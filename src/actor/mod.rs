@@ -1,1 +1,25 @@
-//! actor.
+//! L3 · actix: one actor per login, one per identity provider, and the registry that keeps the latter.
+//!
+//! Owns: who works on what at which moment, admission, passivation, time limits on waiting. Must not know: HTTP,
+//! pages, which store, register or kind of connector is behind the ports. The machine (`login`) decides, the actor
+//! drives, the store is the truth (architecture, rules 1 to 4).
+//!
+//! ```text
+//! web ─▶ Logins (typed handle: admit, find, activate) ─▶ LoginActor (queue and cache) ─▶ steps::drive
+//!                                                                                          │ effects
+//!                                         Connectors (typed handle, snapshot) ◀────────────┤
+//!                                              └▶ ConnectorActor (one per IdP)             └▶ register, grant
+//! ```
+
+pub mod connector;
+mod identify;
+mod login;
+pub mod logins;
+mod means;
+pub mod registry;
+mod reuse;
+mod steps;
+
+pub use logins::{Ended, Logins, Reply, Standing, Unserved};
+pub use means::Means;
+pub use registry::{ChoiceEntry, Connectors, Obstacle};

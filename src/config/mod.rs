@@ -9,6 +9,7 @@
 mod address;
 pub mod connectors;
 mod environment;
+pub mod federation;
 pub mod model;
 mod problem;
 mod reference;
@@ -33,6 +34,7 @@ use url::Url;
 
 pub use connectors::{ConfiguredConnector, Sandbox};
 pub use environment::Environment;
+pub use federation::{Federation, Service, Unavailable};
 pub use model::{ConnectorFile, ServiceProvider, Settings};
 pub use problem::{Problem, report};
 pub use reference::reference_markdown;

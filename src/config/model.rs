@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::alg::SigningAlg;
+pub use crate::protocol::registration::Consent;
 
 /// `config/passerelle.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -271,16 +272,6 @@ pub enum Rules {
     /// The federation's specification, to the letter.
     #[default]
     Federation,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Consent {
-    /// A page that informs, when `prompt` has `consent`.
-    #[default]
-    Information,
-    /// An explicit yes, always.
-    Required,
 }
 
 /// A client secret of 32 characters or more: by reference, or as the hex SHA-256 of it.

@@ -1,1 +1,76 @@
-//! grant.
+//! L3 · Codes and tokens at work: issue, redeem, judge (decisions 6).
+//!
+//! Owns: what a code and an access token stand for, single use, revocation of what a reused code issued. Must not
+//! know: HTTP, actors, how a login came about, which store or which signer is behind the ports.
+
+pub mod client;
+mod code;
+pub mod hint;
+mod records;
+pub mod session;
+mod token;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::assurance::{Level, Platform};
+use crate::config::Federation;
+use crate::env::Env;
+use crate::ids::{ClientId, ConnectorId};
+use crate::protocol::catalogue::ErrorCode;
+use crate::session::Limits;
+use crate::store::Store;
+use crate::telemetry::Metrics;
+use crate::token::Signer;
+use crate::token::verify::VerificationKeys;
+use arc_swap::ArcSwap;
+
+/// What redeeming and judging work with. One for the program, shared by all.
+pub struct Grants {
+    pub store: Arc<dyn Store>,
+    pub signer: Arc<dyn Signer>,
+    pub gate: Arc<dyn Gate>,
+    pub federation: Arc<Federation>,
+    pub metrics: Arc<Metrics>,
+    pub env: Env,
+    pub platform: Platform,
+    pub issuer: String,
+    /// The word that names this hub in `amr`.
+    pub amr_marker: String,
+    /// Our own public keys, current and retired: for ID tokens that come back as hints.
+    pub own_keys: Arc<ArcSwap<VerificationKeys>>,
+    pub lives: Lives,
+    pub session_limits: Limits,
+}
+
+/// How long what is issued lives.
+#[derive(Clone, Copy, Debug)]
+pub struct Lives {
+    pub code: Duration,
+    pub access_token: Duration,
+    pub id_token: Duration,
+}
+
+/// The gate (decisions 1): one question, asked at choose, callback, reuse, consent and token.
+pub trait Gate: Send + Sync {
+    /// May this service provider use this connector for this level, now?
+    /// # Errors
+    /// The reason why not: `GateClosed`, `IdpOff`, `IdpUnknown`.
+    fn may(&self, client_id: &ClientId, connector: &ConnectorId, level: Level) -> Result<(), ErrorCode>;
+}
+
+impl std::fmt::Debug for Grants {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Grants").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}
+
+/// A store's refusal, in the catalogue's words.
+pub(crate) fn store_code(fault: &crate::store::StoreFault) -> ErrorCode {
+    use crate::store::StoreFault;
+    match fault {
+        StoreFault::Full => ErrorCode::StoreFull,
+        StoreFault::Unavailable(_) => ErrorCode::StoreUnavailable,
+        StoreFault::Exists | StoreFault::Revoked => ErrorCode::Internal,
+    }
+}

@@ -70,6 +70,26 @@ pub enum Claim {
 }
 
 impl Claim {
+    /// Every claim, in the order of the specification's table.
+    pub const ALL: [Self; 10] = [
+        Self::Sub,
+        Self::Gender,
+        Self::Birthdate,
+        Self::Birthcountry,
+        Self::Birthplace,
+        Self::GivenName,
+        Self::GivenNameArray,
+        Self::FamilyName,
+        Self::PreferredUsername,
+        Self::Email,
+    ];
+
+    /// The claim of this name on the wire.
+    #[must_use]
+    pub fn named(name: &str) -> Option<Self> {
+        Self::ALL.into_iter().find(|claim| claim.as_str() == name)
+    }
+
     /// The claim's name on the wire.
     #[must_use]
     pub const fn as_str(self) -> &'static str {

@@ -37,7 +37,23 @@ impl ScopeTable {
     /// # Errors
     /// Not TOML, an unknown key or claim, or a table that breaks OpenID Connect.
     pub fn from_toml(text: &str) -> Result<Self, ScopeTableFault> {
-        let table: Self = toml::from_str(text).map_err(|fault| ScopeTableFault::Shape(fault.to_string()))?;
+        toml::from_str::<Self>(text).map_err(|fault| ScopeTableFault::Shape(fault.to_string()))?.checked()
+    }
+
+    /// The table from names, as the configuration holds them.
+    ///
+    /// # Errors
+    /// A claim that doesn't exist, or a table that breaks OpenID Connect.
+    pub fn from_names(names: &BTreeMap<Scope, Vec<String>>) -> Result<Self, ScopeTableFault> {
+        let claim =
+            |name: &String| Claim::named(name).ok_or_else(|| ScopeTableFault::Shape(format!("there is no claim `{name}`")));
+        let row =
+            |(scope, names): (&Scope, &Vec<String>)| Ok((scope.clone(), names.iter().map(claim).collect::<Result<_, _>>()?));
+        Self { scopes: names.iter().map(row).collect::<Result<_, _>>()? }.checked()
+    }
+
+    fn checked(self) -> Result<Self, ScopeTableFault> {
+        let table = self;
         for (scope, claims) in &table.scopes {
             // RFC 6749, 3.3
             if scope.as_str().is_empty() || !scope.as_str().bytes().all(|c| matches!(c, 0x21 | 0x23..=0x5b | 0x5d..=0x7e)) {

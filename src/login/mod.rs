@@ -1,2 +1,435 @@
-//! L1 · The login machine.
+//! L1 · The login machine: what one authorization request goes through, from the service provider and back
+//! (decisions 3 to 5; architecture 1).
+//!
+//! A plain function over an enum of one struct per state: `(state, event, world) → (state, effect, answer)`.
+//! Owns: which step may follow which, what is single-use, when a login has failed. Must not know: HTTP, actors,
+//! stores, clocks, randomness of its own; needing any of them is a returned [`Effect`], and what came of it
+//! arrives as a [`Report`].
+//!
+//! ```text
+//! Choosing ─choose▶ Leaving ─departed▶ Away ─return▶ Verifying ─authenticated▶ Identifying ─identified▶ Consenting
+//!    ▲                 │                 │               │                          │                      │ yes
+//!    └──── banner ◀────┴─── choose ◀─────┘    banner ◀───┘                          ▼                      ▼
+//!                                                                                 Failed ──back──────▶ Answered
+//! ```
+
+mod answered;
+mod away;
+mod choosing;
+mod consenting;
+mod failed;
+mod identifying;
+mod leaving;
 pub mod upstream;
+mod verifying;
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+pub use answered::Answered;
+pub use away::Away;
+pub use choosing::{Banner, Choosing};
+pub use consenting::Consenting;
+pub use failed::Failed;
+pub use identifying::Identifying;
+pub use leaving::Leaving;
+pub use verifying::Verifying;
+
+use crate::assurance::Level;
+use crate::assurance::amr::Evidence;
+use crate::env::{Entropy, Timestamp};
+use crate::identity::Identity;
+use crate::ids::{ConnectorId, InteractionHash, Scope, Secret, Subject, SupportId};
+use crate::protocol::authorize::{AuthorizationRequest, SpAnswer};
+use crate::protocol::catalogue::ErrorCode;
+use upstream::{Arrival, Attempt, Authentication, Departure, Left};
+
+/// A login's whole truth, as the store keeps it.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Login {
+    pub ticket: Ticket,
+    pub state: State,
+}
+
+/// What stays the same, or only grows, while a login changes state.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Ticket {
+    pub hash: InteractionHash,
+    pub support_id: SupportId,
+    pub request: AuthorizationRequest,
+    /// The users that `id_token_hint` and `claims` asked for: whoever logs in must be each of them.
+    pub wanted: Vec<Subject>,
+    pub opened_at: Timestamp,
+    /// From here on every step is refused; the record stays a minute longer, to say so.
+    pub expires_at: Timestamp,
+    /// `idp_hint` has been followed once; after that the user chooses.
+    pub hint_followed: bool,
+    /// The `state` of the callback that was last accepted, so that its duplicate gets the same answer.
+    pub returned: Option<String>,
+}
+
+/// Where a login stands. Each state holds only what is valid there.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum State {
+    /// The browser is to choose an identity provider.
+    Choosing(Choosing),
+    /// A connector is asked where to send the browser. Never stored: a repeated choice does no harm.
+    Leaving(Leaving),
+    /// The browser is at the identity provider.
+    Away(Away),
+    /// A callback was accepted, its attempt is closed, and the connector checks what it brought.
+    Verifying(Verifying),
+    /// The authentication is proven; the identity rules and the register are asked.
+    Identifying(Identifying),
+    /// All is known; the person is to continue, or to say yes or no.
+    Consenting(Box<Consenting>),
+    /// The service provider has its answer.
+    Answered(Answered),
+    /// Nothing can mend this login; the person is to go back to the service provider.
+    Failed(Failed),
+}
+
+impl State {
+    /// For metrics and logs.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self {
+            Self::Choosing(_) => "choosing",
+            Self::Leaving(_) => "leaving",
+            Self::Away(_) => "away",
+            Self::Verifying(_) => "verifying",
+            Self::Identifying(_) => "identifying",
+            Self::Consenting(_) => "consenting",
+            Self::Answered(_) => "answered",
+            Self::Failed(_) => "failed",
+        }
+    }
+}
+
+/// A step that a browser takes. Its binding to the login, and its CSRF token, were checked before.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// The interaction page was opened; a session that may be reused comes along.
+    Look {
+        reuse: Option<Box<Proven>>,
+    },
+    Choose(ConnectorId),
+    Cancel,
+    Return(Return),
+    /// The consent page was opened.
+    Review,
+    Consent(Consent),
+    /// Eight younger logins are open in this browser.
+    Displace,
+}
+
+#[derive(Clone, Debug)]
+pub struct Return {
+    /// From the callback's path.
+    pub connector: ConnectorId,
+    pub state: String,
+    pub arrival: Arrival,
+}
+
+#[derive(Clone, Debug)]
+pub struct Consent {
+    pub answer: ConsentAnswer,
+    /// What the page showed, as [`Consenting::shown`] gave it.
+    pub shown: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConsentAnswer {
+    Yes,
+    No,
+}
+
+/// What the world must do before the login can go on.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    Begin(ConnectorId, Departure),
+    Complete(Attempt, Arrival),
+    Identify(Box<Authentication>),
+    Grant(Box<Grant>),
+    /// Is this code neither redeemed nor expired?
+    LookForCode(Secret<String>),
+}
+
+/// What came of an effect.
+#[derive(Debug)]
+pub enum Report {
+    Departed(Result<Left, ErrorCode>),
+    Authenticated(Result<Box<Authentication>, ErrorCode>),
+    Identified(Result<Box<Proven>, ErrorCode>),
+    Granted(Result<(), ErrorCode>),
+    CodeLives(bool),
+}
+
+/// A person, proven and identified: of this login, or of a session that is reused.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Proven {
+    pub authentication: Authentication,
+    pub identity: Identity,
+    /// Pairwise for this login's service provider.
+    pub subject: Subject,
+    pub source: Source,
+    /// Methods that this authentication proves.
+    pub evidence: Evidence,
+    /// Claims of the granted scopes: exactly what is shown and sent.
+    pub claims: Map<String, Value>,
+    /// The session's user has said yes to these claims for this service provider before.
+    pub consented: bool,
+    /// Present when a session was reused: its cookie's value.
+    pub session: Option<Secret<String>>,
+}
+
+/// Where identity claims come from; the consent page says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Source {
+    Register,
+    Provider,
+}
+
+/// Everything that a code stands for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Grant {
+    pub code: Secret<String>,
+    pub request: AuthorizationRequest,
+    pub scopes: Vec<Scope>,
+    pub proven: Proven,
+    pub support_id: SupportId,
+    /// The person said an explicit yes to these claims, now or earlier in this session.
+    pub consented: bool,
+    pub session: SessionUse,
+    pub granted_at: Timestamp,
+}
+
+/// The session behind a grant, by its cookie's value.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum SessionUse {
+    /// Somebody has authenticated: a new session, in place of the one that this browser held.
+    Fresh {
+        cookie: Secret<String>,
+        former: Option<Secret<String>>,
+    },
+    Reused {
+        cookie: Secret<String>,
+    },
+}
+
+impl SessionUse {
+    #[must_use]
+    pub const fn cookie(&self) -> &Secret<String> {
+        match self {
+            Self::Fresh { cookie, .. } | Self::Reused { cookie } => cookie,
+        }
+    }
+}
+
+/// What the browser gets.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    Choice {
+        banner: Option<Banner>,
+    },
+    /// 303 to the identity provider.
+    Leave {
+        url: String,
+    },
+    /// 303 to the consent page.
+    ToConsent,
+    Consent(Box<Consenting>),
+    /// By the proven redirect; the session cookie is set where a login has finished.
+    ServiceProvider {
+        answer: SpAnswer,
+        session: Option<Secret<String>>,
+    },
+    Problem(Problem),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Problem {
+    pub code: ErrorCode,
+    pub way: Way,
+}
+
+/// How the person gets on from a problem.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// The login goes on: back to the choice.
+    Choice,
+    /// The login can only go back to the service provider, which hears of the error.
+    ServiceProvider,
+    /// The login is over: the service provider's home page.
+    HomePage,
+}
+
+/// What the machine may know of the world at this moment.
+pub struct World<'a> {
+    pub now: Timestamp,
+    pub fresh: &'a dyn Entropy,
+    /// The gate: may this service provider use this connector for this level, now?
+    pub gate: &'a dyn Fn(&ConnectorId, Level) -> Result<(), ErrorCode>,
+    pub consent: ConsentPolicy,
+    /// `{base_url}/api/v2/callback/`; a connector's id makes it whole.
+    pub callback_base: &'a str,
+    /// The session cookie that came with this step: a finished login puts an end to that session.
+    pub session: Option<&'a Secret<String>>,
+}
+
+impl std::fmt::Debug for World<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("World").field("now", &self.now).finish_non_exhaustive()
+    }
+}
+
+/// When the consent page is shown (decisions 5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConsentPolicy {
+    /// Unless this session already holds the yes.
+    Required,
+    /// When the effective prompt has `consent`.
+    Information,
+}
+
+/// What one step made of a login.
+#[derive(Debug)]
+pub struct Step {
+    pub login: Login,
+    pub save: Save,
+    pub then: Then,
+}
+
+/// Whether the new state must reach the store before anything else happens.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Save {
+    Yes,
+    /// Nothing changed, or nothing that would be missed.
+    No,
+}
+
+#[derive(Debug)]
+pub enum Then {
+    Do(Effect),
+    Answer(Answer),
+}
+
+impl Login {
+    /// A login that has just been admitted.
+    #[must_use]
+    pub fn open(ticket: Ticket) -> Self {
+        Self { ticket, state: State::Choosing(Choosing::default()) }
+    }
+
+    /// How the login ended, once it has: with a code, or with this error.
+    #[must_use]
+    pub const fn end(&self) -> Option<Result<(), ErrorCode>> {
+        match &self.state {
+            State::Answered(Answered::Granted { .. }) => Some(Ok(())),
+            State::Answered(Answered::Refused(code)) => Some(Err(*code)),
+            State::Failed(_)
+            | State::Choosing(_)
+            | State::Leaving(_)
+            | State::Away(_)
+            | State::Verifying(_)
+            | State::Identifying(_)
+            | State::Consenting(_) => None,
+        }
+    }
+
+    /// True once the service provider has its answer: the record may go soon.
+    #[must_use]
+    pub const fn is_over(&self) -> bool {
+        matches!(self.state, State::Answered(_))
+    }
+}
+
+/// A browser's step.
+#[must_use]
+pub fn on_request(login: Login, request: Request, world: &World<'_>) -> Step {
+    let Login { ticket, state } = login;
+    // Expiry is decided here, from `now`; timers and the store only free memory.
+    if world.now >= ticket.expires_at && !matches!(state, State::Answered(_) | State::Failed(_)) {
+        return Failed::with(ErrorCode::LoginExpired).enter(ticket);
+    }
+    if matches!(request, Request::Displace) && !matches!(state, State::Answered(_) | State::Failed(_)) {
+        return Failed::with(ErrorCode::TooManyLogins).enter(ticket);
+    }
+    match state {
+        State::Choosing(state) => state.on(ticket, request, world),
+        State::Away(state) => state.on(ticket, request, world),
+        State::Consenting(state) => state.on(ticket, request, world),
+        State::Answered(state) => state.on(ticket, request),
+        State::Failed(state) => state.on(ticket, request),
+        // Steps of one login wait for each other, so a browser can find these states only after the process that
+        // worked on them has died. The attempt is closed, the person is asked to choose again.
+        State::Leaving(_) | State::Verifying(_) | State::Identifying(_) => {
+            Choosing { banner: Some(Banner { connector: None, code: ErrorCode::Interrupted }) }.on(ticket, request, world)
+        }
+    }
+}
+
+/// The answer to the effect that the last step asked for.
+#[must_use]
+pub fn on_report(login: Login, report: Report, world: &World<'_>) -> Step {
+    let Login { ticket, state } = login;
+    match (state, report) {
+        (State::Leaving(state), Report::Departed(result)) => state.departed(ticket, result, world),
+        (State::Verifying(state), Report::Authenticated(result)) => state.authenticated(ticket, result, world),
+        (State::Identifying(state), Report::Identified(result)) => state.identified(ticket, result, world),
+        (State::Answered(state), Report::Granted(result)) => state.granted(ticket, result),
+        (State::Answered(state), Report::CodeLives(lives)) => state.code_lives(ticket, lives),
+        (
+            state @ (State::Choosing(_)
+            | State::Leaving(_)
+            | State::Away(_)
+            | State::Verifying(_)
+            | State::Identifying(_)
+            | State::Consenting(_)
+            | State::Answered(_)
+            | State::Failed(_)),
+            Report::Departed(_) | Report::Authenticated(_) | Report::Identified(_) | Report::Granted(_) | Report::CodeLives(_),
+        ) => Step::stay(ticket, state, Answer::problem(ErrorCode::StepOutOfOrder, Way::Choice)),
+    }
+}
+
+impl Step {
+    /// Nothing changes; the browser gets `answer`.
+    fn stay(ticket: Ticket, state: State, answer: Answer) -> Self {
+        Self { login: Login { ticket, state }, save: Save::No, then: Then::Answer(answer) }
+    }
+
+    /// A new state, stored before the browser hears of it.
+    fn settle(ticket: Ticket, state: State, answer: Answer) -> Self {
+        Self { login: Login { ticket, state }, save: Save::Yes, then: Then::Answer(answer) }
+    }
+
+    /// A new state, stored before the effect begins.
+    fn settle_then(ticket: Ticket, state: State, effect: Effect) -> Self {
+        Self { login: Login { ticket, state }, save: Save::Yes, then: Then::Do(effect) }
+    }
+
+    /// A state that need not outlive this process.
+    fn pass_through(ticket: Ticket, state: State, effect: Effect) -> Self {
+        Self { login: Login { ticket, state }, save: Save::No, then: Then::Do(effect) }
+    }
+}
+
+impl Answer {
+    const fn problem(code: ErrorCode, way: Way) -> Self {
+        Self::Problem(Problem { code, way })
+    }
+}
+
+impl Ticket {
+    /// An upstream error: back to the choice with a banner, or, where the service provider named the identity
+    /// provider itself, to the service provider at once (decisions 5).
+    fn back_to_choice(self, connector: ConnectorId, code: ErrorCode) -> Step {
+        if self.request.idp_hint.as_ref() == Some(&connector) {
+            return Answered::error(self, code);
+        }
+        let banner = Banner { connector: Some(connector), code };
+        let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
+        Step::settle(self, state, Answer::Choice { banner: Some(banner) })
+    }
+}

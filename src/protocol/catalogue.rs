@@ -205,6 +205,7 @@ catalogue! {
     RegistrationNotSupported = "Y031603" 400 "registration_not_supported" Info Client ServiceProvider "error-bad-request" "The parameter registration is not supported.";
     LoginHintTwice = "Y031702" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter login_hint was sent more than once.";
     IdTokenHintTwice = "Y031802" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter id_token_hint was sent more than once.";
+    IdTokenHintInvalid = "Y031803" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The id_token_hint is not an ID token of this hub for this client_id.";
     IdpHintTwice = "Y031902" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter idp_hint was sent more than once.";
     UiLocalesTwice = "Y032002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter ui_locales was sent more than once.";
     DisplayTwice = "Y032102" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter display was sent more than once.";

@@ -83,6 +83,14 @@ impl Session {
         self.last_used_at = self.last_used_at.max(now);
     }
 
+    /// Takes over what the session before it knew, if the same person authenticated anew in the same browser.
+    pub fn continue_from(&mut self, former: Self) {
+        let same_account = self.connector == former.connector && self.upstream_subject == former.upstream_subject;
+        if same_account || self.identity == former.identity {
+            self.participants = former.participants;
+        }
+    }
+
     /// Notes that this service provider got an answer out of this session.
     pub fn take_part(&mut self, service_provider: &ClientId) {
         self.participants.entry(service_provider.clone()).or_default();

@@ -1,3 +1,32 @@
-//! web.
+//! L4 · actix-web: what enters the house and what leaves it.
+//!
+//! Owns: endpoints, cookies, forms, pages, the outer shell. Must not know: a store, a connector, the inside of the
+//! login machine; it asks `actor`'s typed handles and `grant`.
+//!
+//! | file | endpoints |
+//! |---|---|
+//! | [`metadata`] | discovery, keys |
+//! | [`authorize`] | authorize, by GET and POST, and its older path |
+//! | [`login`] | interaction, provider, cancel, callback, consent |
+//! | [`token`] | token, userinfo |
+//! | [`sandbox`] | the sandbox identity provider's page |
+//! | [`private`] | livez, readyz, metrics, on the other listener |
 
+pub mod answer;
+pub mod authorize;
+pub mod cookies;
+pub mod csrf;
+pub mod form;
+pub mod hub;
+pub mod login;
+pub mod metadata;
 pub mod pages;
+pub mod private;
+pub mod problem;
+pub mod routes;
+pub mod sandbox;
+pub mod shell;
+pub mod token;
+mod view;
+
+pub use hub::{Hub, Sandbox};

@@ -164,6 +164,11 @@ fn finished(response: HttpResponse, code: ErrorCode) -> Error {
     InternalError::from_response(code.entry().code, response).into()
 }
 
+/// True for the endpoints whose every answer is JSON, errors included.
+pub fn is_for_programs(path: &str) -> bool {
+    JSON_PATHS.contains(&path)
+}
+
 /// How an early answer is written.
 #[derive(Clone, Copy)]
 enum Form {
@@ -173,7 +178,7 @@ enum Form {
 
 impl Form {
     fn of(path: &str) -> Self {
-        if JSON_PATHS.contains(&path) { Self::Json } else { Self::Page }
+        if is_for_programs(path) { Self::Json } else { Self::Page }
     }
 }
 

@@ -10,6 +10,8 @@ pub struct ConsentPage {
     /// The login's public name, for the form's address.
     pub interaction: String,
     pub csrf: String,
+    /// Names what is on the page; `csrf` binds it.
+    pub shown: String,
     /// The service provider's name, from its file.
     pub service: String,
     /// The identity provider's name.

@@ -12,6 +12,7 @@ use fluent_templates::fluent_bundle::FluentValue;
 use fluent_templates::{LanguageIdentifier, Loader};
 
 use crate::env::Timestamp;
+use crate::protocol::acr::Level;
 
 fluent_templates::static_loader! {
     static TEXTS = {
@@ -100,6 +101,22 @@ impl Locale {
             .lookup_single_language(self.0, key, values)
             .or_else(|_| TEXTS.lookup_single_language(TEXTS.fallback(), key, values))
             .unwrap_or_else(|_| key.to_owned())
+    }
+
+    /// A level of assurance, named for the sandbox's page.
+    #[must_use]
+    pub fn level(self, level: Level) -> String {
+        self.text(match level {
+            Level::Eidas1 => "sandbox-level-eidas1",
+            Level::Eidas2 => "sandbox-level-eidas2",
+            Level::Eidas3 => "sandbox-level-eidas3",
+        })
+    }
+
+    /// What can be made to go wrong at the sandbox; `none` when nothing shall.
+    #[must_use]
+    pub fn sandbox_failure(self, id: &str) -> String {
+        self.text(&format!("sandbox-failure-{id}"))
     }
 
     /// `{ $shown }` and `{ $total }` of something.

@@ -1,0 +1,145 @@
+//! One actor per identity provider: it owns the connector and how many calls may be under way, so that a slow or
+//! broken identity provider harms nobody else (architecture, rule 4).
+
+use std::future::Future;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use tokio::sync::Semaphore;
+use tokio::time::Instant;
+
+use crate::connector::{Connector, ConnectorFault};
+use crate::ids::ConnectorId;
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::Metrics;
+
+/// The longest that one upstream step may take: token, keys and userinfo, six seconds each (decisions 10).
+const STEP_LIMIT: Duration = Duration::from_secs(18);
+
+pub struct ConnectorActor {
+    id: ConnectorId,
+    connector: Arc<dyn Connector>,
+    calls: Arc<Semaphore>,
+    metrics: Arc<Metrics>,
+}
+
+#[derive(Message)]
+#[rtype(result = "Result<Left, ConnectorFault>")]
+struct Begin(Departure);
+
+#[derive(Message)]
+#[rtype(result = "Result<Authentication, ConnectorFault>")]
+struct Complete(Attempt, Arrival);
+
+#[derive(Message)]
+#[rtype(result = "Result<(), ConnectorFault>")]
+struct Warm;
+
+impl ConnectorActor {
+    pub fn new(id: ConnectorId, connector: Arc<dyn Connector>, calls: usize, metrics: Arc<Metrics>) -> Self {
+        Self { id, connector, calls: Arc::new(Semaphore::new(calls)), metrics }
+    }
+
+    /// Runs one call beside the mailbox, never inside it: other logins' calls start meanwhile.
+    fn call<T, F>(
+        &self,
+        operation: &'static str,
+        work: impl FnOnce(Arc<dyn Connector>) -> F,
+    ) -> ResponseFuture<Result<T, ConnectorFault>>
+    where
+        T: 'static,
+        F: Future<Output = Result<T, ConnectorFault>> + 'static,
+    {
+        let Ok(permit) = Arc::clone(&self.calls).try_acquire_owned() else {
+            return Box::pin(async { Err(ConnectorFault::new(ErrorCode::IdpBusy, "too many calls are under way")) });
+        };
+        let work = work(Arc::clone(&self.connector));
+        let (metrics, id) = (Arc::clone(&self.metrics), self.id.clone());
+        Box::pin(async move {
+            let started = Instant::now();
+            let outcome = tokio::time::timeout(STEP_LIMIT, work)
+                .await
+                .unwrap_or_else(|_| Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the step took too long")));
+            drop(permit);
+            metrics.connector_call(&id, operation, outcome.as_ref().map(|_| ()).map_err(|fault| fault.code), started.elapsed());
+            outcome
+        })
+    }
+}
+
+impl Actor for ConnectorActor {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        // Metadata is fetched ahead of the first login; the start of the hub never waits for it.
+        ctx.notify(Warm);
+    }
+}
+
+impl Handler<Begin> for ConnectorActor {
+    type Result = ResponseFuture<Result<Left, ConnectorFault>>;
+    fn handle(&mut self, Begin(departure): Begin, _: &mut Self::Context) -> Self::Result {
+        self.call("begin", move |connector| async move { connector.begin(departure).await })
+    }
+}
+
+impl Handler<Complete> for ConnectorActor {
+    type Result = ResponseFuture<Result<Authentication, ConnectorFault>>;
+    fn handle(&mut self, Complete(attempt, arrival): Complete, _: &mut Self::Context) -> Self::Result {
+        self.call("complete", move |connector| async move { connector.complete(attempt, arrival).await })
+    }
+}
+
+impl Handler<Warm> for ConnectorActor {
+    type Result = ResponseFuture<Result<(), ConnectorFault>>;
+    fn handle(&mut self, _: Warm, _: &mut Self::Context) -> Self::Result {
+        let id = self.id.clone();
+        self.call("warm", move |connector| async move {
+            let outcome = connector.warm().await;
+            if let Err(fault) = &outcome {
+                tracing::warn!(connector = %id, %fault, "the identity provider is not ready; it is asked again at the next login");
+            }
+            outcome
+        })
+    }
+}
+
+/// The way to a connector's actor. Cheap to clone.
+#[derive(Clone)]
+pub struct ConnectorHandle {
+    address: Addr<ConnectorActor>,
+}
+
+impl ConnectorHandle {
+    pub(super) const fn new(address: Addr<ConnectorActor>) -> Self {
+        Self { address }
+    }
+
+    pub(super) fn is_alive(&self) -> bool {
+        self.address.connected()
+    }
+
+    /// # Errors
+    /// The connector's fault; `IdpBusy` beyond its limit; `Internal` if its actor has died.
+    pub async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+        self.address.send(Begin(departure)).await.unwrap_or_else(|_| Err(died()))
+    }
+
+    /// # Errors
+    /// As for `begin`.
+    pub async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
+        self.address.send(Complete(attempt, arrival)).await.unwrap_or_else(|_| Err(died()))
+    }
+
+    /// # Errors
+    /// As for `begin`.
+    pub async fn warm(&self) -> Result<(), ConnectorFault> {
+        self.address.send(Warm).await.unwrap_or_else(|_| Err(died()))
+    }
+}
+
+fn died() -> ConnectorFault {
+    ConnectorFault::new(ErrorCode::Internal, "the connector's actor has died; it is being replaced")
+}

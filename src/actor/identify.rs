@@ -1,0 +1,72 @@
+//! From a proven authentication to a person: identity rules, the register, `sub`, claims, methods (decisions 7, 9).
+
+use super::means::Means;
+use crate::assurance::amr::Evidence;
+use crate::config::model::{IdentitySource, SubjectSource};
+use crate::identity::Identity;
+use crate::ids::Subject;
+use crate::login::upstream::Authentication;
+use crate::login::{Login, Proven, Source};
+use crate::protocol::catalogue::ErrorCode;
+use crate::register::{Answer, RegisterFault};
+
+/// # Errors
+/// The catalogue's Y01 codes: the person can't be identified, or the register can't be asked.
+pub(super) async fn identify(means: &Means, login: &Login, authentication: Authentication) -> Result<Proven, ErrorCode> {
+    let support_id = login.ticket.support_id.as_str();
+    let pivot = Identity::from_claims(&authentication.claims, &means.identity_rules).map_err(|fault| {
+        tracing::warn!(support_id, connector = %authentication.connector, %fault, "the identity breaks the rules");
+        fault.code()
+    })?;
+    let (identity, source) = match means.identity_source {
+        IdentitySource::Provider => (pivot, Source::Provider),
+        IdentitySource::Register => (confirm(means, support_id, pivot).await?, Source::Register),
+    };
+    let request = &login.ticket.request;
+    let subject = subject(means, login, &authentication, &identity)?;
+    let claims = means.federation.scopes.claims(&request.scopes, &identity);
+    let configured = means.connectors.configured(&authentication.connector).ok_or(ErrorCode::IdpUnknown)?;
+    let sent = if authentication.amr.is_empty() { &configured.amr } else { &authentication.amr };
+    let evidence = Evidence::gather(sent, &configured.mfa).evidence;
+    Ok(Proven { authentication, identity, subject, source, evidence, claims, consented: false, session: None })
+}
+
+/// The register's own data is what the service provider gets, plus the contact data that only the IdP has.
+async fn confirm(means: &Means, support_id: &str, pivot: Identity) -> Result<Identity, ErrorCode> {
+    let register = means.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
+    let started = tokio::time::Instant::now();
+    let answer = register.identify(&pivot).await;
+    let (outcome, result) = match answer {
+        Ok(Answer::Found(identity)) => ("found", Ok(identity)),
+        Ok(Answer::Corrected(identity)) => ("corrected", Ok(identity)),
+        Ok(Answer::NotFound) => ("not_found", Err(ErrorCode::RegisterNotFound)),
+        Ok(Answer::Several) => ("several", Err(ErrorCode::RegisterSeveral)),
+        Ok(Answer::Deceased) => ("deceased", Err(ErrorCode::RegisterDeceased)),
+        Ok(Answer::Refused) => ("refused", Err(ErrorCode::RegisterRefused)),
+        Err(RegisterFault::Unavailable(_)) => ("unavailable", Err(ErrorCode::RegisterUnavailable)),
+        Err(RegisterFault::Contract(_)) => ("contract", Err(ErrorCode::RegisterContract)),
+    };
+    means.metrics.register_answered(outcome, started.elapsed());
+    let identity = result.inspect_err(|code: &ErrorCode| {
+        tracing::warn!(support_id, code = code.entry().code, outcome, "the register did not confirm the identity");
+    })?;
+    Ok(identity.with_contact_of(&pivot))
+}
+
+/// The person's `sub` at the service provider of this login.
+pub(super) fn subject(
+    means: &Means,
+    login: &Login,
+    authentication: &Authentication,
+    identity: &Identity,
+) -> Result<Subject, ErrorCode> {
+    let service = means.federation.active(&login.ticket.request.client_id).ok_or(ErrorCode::GateClosed)?;
+    let derived = match means.subject_source {
+        SubjectSource::Pivot => means.subject_key.derive(&service.sector, identity),
+        SubjectSource::Provider => {
+            let upstream = authentication.upstream_subject.reveal();
+            means.subject_key.derive_from_provider(&service.sector, &authentication.connector, upstream)
+        }
+    };
+    derived.map_err(crate::identity::sub::SubjectFault::code)
+}

@@ -1,0 +1,227 @@
+//! The typed handle to all logins: it admits them, finds or activates their actors, and bounds every wait.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::{Arc, PoisonError, RwLock};
+use std::time::Duration;
+
+use actix::prelude::*;
+use tokio::sync::Semaphore;
+
+use super::login::{LoginActor, Take};
+use super::means::Means;
+use super::steps::{self, BrowserStep};
+use crate::digest;
+use crate::env::Entropy;
+use crate::env::Timestamp;
+use crate::grant::store_code;
+use crate::ids::{ClientId, InteractionHash, Secret, Subject, SupportId};
+use crate::login::{Answer, Login, Request, State, Ticket};
+use crate::protocol::acr::Level;
+use crate::protocol::authorize::AuthorizationRequest;
+use crate::protocol::catalogue::ErrorCode;
+use crate::store::Draft;
+
+/// The longest that a browser waits for a step; the step itself goes on.
+const PATIENCE: Duration = Duration::from_secs(19);
+
+/// Dead addresses are swept out each time this many actors have been started.
+const SWEEP: usize = 256;
+
+#[derive(Clone)]
+pub struct Logins {
+    means: Arc<Means>,
+    arbiters: Arc<[ArbiterHandle]>,
+    actors: Arc<RwLock<HashMap<InteractionHash, Addr<LoginActor>>>>,
+    started: Arc<AtomicUsize>,
+    in_flight: Arc<Semaphore>,
+}
+
+/// What a step came to, and where its login now stands.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    pub answer: Answer,
+    pub standing: Standing,
+}
+
+/// What a page must know of a login.
+#[derive(Clone, Debug)]
+pub struct Standing {
+    pub client_id: ClientId,
+    pub support_id: SupportId,
+    pub level: Level,
+    pub ui_locales: Vec<String>,
+    pub opened_at: Timestamp,
+    pub expires_at: Timestamp,
+    /// The service provider has its answer; the login's cookie may go in a minute.
+    pub over: bool,
+    pub failed: bool,
+}
+
+impl Standing {
+    pub(super) fn of(login: &Login) -> Self {
+        let ticket = &login.ticket;
+        Self {
+            client_id: ticket.request.client_id.clone(),
+            support_id: ticket.support_id.clone(),
+            level: ticket.request.level,
+            ui_locales: ticket.request.ui_locales.clone(),
+            opened_at: ticket.opened_at,
+            expires_at: ticket.expires_at,
+            over: login.is_over(),
+            failed: matches!(login.state, State::Failed(_)),
+        }
+    }
+}
+
+/// Why a login could not take a step at all.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Ended {
+    #[error("there is no such login, or its time is over")]
+    Unknown,
+    #[error("the step was interrupted")]
+    Interrupted,
+    #[error("the hub could not take the step: {}", .0.entry().code)]
+    Hub(ErrorCode),
+}
+
+/// Why a login could not be opened: the hub's trouble, told to the service provider (decisions, architecture 5).
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[error("the login was not admitted: {}", .0.entry().code)]
+pub struct Unserved(pub ErrorCode);
+
+/// A login that was just admitted.
+#[derive(Clone, Debug)]
+pub struct Opened {
+    /// Value of the login cookie.
+    pub cookie: Secret<String>,
+    pub hash: InteractionHash,
+    pub expires_at: Timestamp,
+}
+
+impl Logins {
+    /// `arbiters` must not be web workers: those die first when the hub stops.
+    #[must_use]
+    pub fn new(means: Arc<Means>, arbiters: Vec<ArbiterHandle>, steps_in_flight: usize) -> Self {
+        Self {
+            means,
+            arbiters: arbiters.into(),
+            actors: Arc::default(),
+            started: Arc::default(),
+            in_flight: Arc::new(Semaphore::new(steps_in_flight)),
+        }
+    }
+
+    /// Admits a login: its record is stored, its actor wakes with the first step.
+    ///
+    /// # Errors
+    /// `StoreFull` or `StoreUnavailable`; nothing is left behind.
+    pub async fn open(&self, request: AuthorizationRequest, wanted: Vec<Subject>) -> Result<Opened, Unserved> {
+        let means = &self.means;
+        let now = means.env.now();
+        let cookie = means.env.entropy().token();
+        let hash = InteractionHash::of_cookie(&cookie);
+        let ticket = Ticket {
+            hash: hash.clone(),
+            support_id: support_id(means.env.entropy()),
+            request,
+            wanted,
+            opened_at: now,
+            expires_at: now + means.login_life,
+            hint_followed: false,
+            returned: None,
+        };
+        let expires_at = ticket.expires_at;
+        let login = Login::open(ticket);
+        let value = serde_json::to_vec(&login).map_err(|_| Unserved(ErrorCode::Internal))?;
+        let draft = Draft { value, expires_at: steps::keep_until(&login, now), family: None };
+        means.store.insert(steps::key(&hash), draft, now).await.map_err(|fault| Unserved(store_code(&fault)))?;
+        means.metrics.login_reached(login.state.name());
+        Ok(Opened { cookie: Secret::new(cookie), hash, expires_at })
+    }
+
+    /// Takes a step. It is brought to its end even if the browser goes away meanwhile.
+    ///
+    /// # Errors
+    /// `Unknown` for a login that never was or is over; `Interrupted` when waiting took too long; the hub's own.
+    pub async fn step(&self, hash: &InteractionHash, request: Request, session: Option<Secret<String>>) -> Result<Reply, Ended> {
+        let Ok(permit) = Arc::clone(&self.in_flight).try_acquire_owned() else {
+            return Err(Ended::Hub(ErrorCode::Busy));
+        };
+        let (logins, hash) = (self.clone(), hash.clone());
+        // A requester that goes away cancels a message that is still queued; a task of its own is not cancelled.
+        let step = actix::spawn(async move {
+            let _permit = permit;
+            logins.ask(&hash, BrowserStep { request, session }).await
+        });
+        match tokio::time::timeout(PATIENCE, step).await {
+            Ok(Ok(outcome)) => outcome,
+            Ok(Err(_)) | Err(_) => Err(Ended::Interrupted),
+        }
+    }
+
+    /// Where a login stands, without a step: for the way back on a page of a browser that can't prove it is its own.
+    pub async fn glance(&self, hash: &InteractionHash) -> Option<Standing> {
+        let record = self.means.store.load(&steps::key(hash), self.means.env.now()).await.ok()??;
+        serde_json::from_slice(&record.value).ok().map(|login| Standing::of(&login))
+    }
+
+    async fn ask(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, Ended> {
+        // An actor that has just passivated leaves its address behind; the second try starts a new one.
+        if let Ok(outcome) = self.actor(hash).send(Take(step.clone())).await {
+            return outcome;
+        }
+        self.forget(hash);
+        self.actor(hash).send(Take(step)).await.unwrap_or(Err(Ended::Interrupted))
+    }
+
+    fn actor(&self, hash: &InteractionHash) -> Addr<LoginActor> {
+        if let Some(address) = self.actors.read().unwrap_or_else(PoisonError::into_inner).get(hash)
+            && address.connected()
+        {
+            return address.clone();
+        }
+        let mut actors = self.actors.write().unwrap_or_else(PoisonError::into_inner);
+        if let Some(address) = actors.get(hash)
+            && address.connected()
+        {
+            return address.clone();
+        }
+        let count = self.started.fetch_add(1, Ordering::Relaxed);
+        if count.is_multiple_of(SWEEP) {
+            actors.retain(|_, address| address.connected());
+        }
+        let address = self.start(hash, count);
+        actors.insert(hash.clone(), address.clone());
+        address
+    }
+
+    fn start(&self, hash: &InteractionHash, count: usize) -> Addr<LoginActor> {
+        let actor = LoginActor::new(hash.clone(), Arc::clone(&self.means));
+        match self.arbiters.get(count % self.arbiters.len().max(1)) {
+            Some(arbiter) => LoginActor::start_in_arbiter(arbiter, |_| actor),
+            None => actor.start(),
+        }
+    }
+
+    fn forget(&self, hash: &InteractionHash) {
+        let mut actors = self.actors.write().unwrap_or_else(PoisonError::into_inner);
+        if actors.get(hash).is_some_and(|address| !address.connected()) {
+            actors.remove(hash);
+        }
+    }
+}
+
+impl std::fmt::Debug for Logins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Logins")
+    }
+}
+
+/// 60 bits in Crockford's base 32: short enough to read out, no I, L, O or U to mistake.
+fn support_id(fresh: &dyn Entropy) -> SupportId {
+    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+    let bits = digest::sha256(&fresh.bits256());
+    let letters = bits.iter().take(12).filter_map(|byte| ALPHABET.get(usize::from(byte & 31)));
+    SupportId::new(letters.map(|letter| char::from(*letter)).collect::<String>())
+}

@@ -1,0 +1,45 @@
+//! What login actors work with: one for the program, shared by all of them.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::registry::Connectors;
+use crate::assurance::Platform;
+use crate::config::Federation;
+use crate::config::model::{IdentitySource, SubjectSource};
+use crate::env::Env;
+use crate::grant::Grants;
+use crate::identity::rules::Rules;
+use crate::identity::sub::SubjectKey;
+use crate::register::Register;
+use crate::session::Limits;
+use crate::store::Store;
+use crate::telemetry::Metrics;
+
+pub struct Means {
+    pub env: Env,
+    pub platform: Platform,
+    pub store: Arc<dyn Store>,
+    pub federation: Arc<Federation>,
+    pub connectors: Connectors,
+    /// Present where identities come from the register.
+    pub register: Option<Arc<dyn Register>>,
+    pub grants: Arc<Grants>,
+    pub metrics: Arc<Metrics>,
+    pub identity_source: IdentitySource,
+    pub subject_source: SubjectSource,
+    pub identity_rules: Rules,
+    pub subject_key: SubjectKey,
+    /// `{base_url}/api/v2/callback/`.
+    pub callback_base: String,
+    /// How long a session may be reused.
+    pub session_limits: Limits,
+    /// From authorize to expiry.
+    pub login_life: Duration,
+}
+
+impl std::fmt::Debug for Means {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Means").field("platform", &self.platform).finish_non_exhaustive()
+    }
+}

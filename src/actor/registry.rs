@@ -1,0 +1,236 @@
+//! The registry: it starts an actor for each connector file, replaces one that has died, and publishes an immutable
+//! snapshot that every reader shares.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix::prelude::*;
+use arc_swap::ArcSwap;
+
+use super::connector::{ConnectorActor, ConnectorHandle};
+use crate::assurance::Level;
+use crate::config::Federation;
+use crate::config::model::Levels;
+use crate::connector::Connector;
+use crate::grant::Gate;
+use crate::ids::{ClientId, ConnectorId};
+use crate::protocol::catalogue::ErrorCode;
+use crate::session::gate::{self, Closed};
+use crate::telemetry::Metrics;
+
+/// How often the registry looks for connector actors that have died.
+const ROUND: Duration = Duration::from_secs(1);
+
+/// A connector as configured and built, before it has an actor.
+#[derive(Clone)]
+pub struct Plan {
+    pub id: ConnectorId,
+    pub connector: Arc<dyn Connector>,
+    pub facts: Facts,
+}
+
+/// What the gate, the choice page and the amr rules know of a connector.
+#[derive(Clone, Debug)]
+pub struct Facts {
+    pub name: BTreeMap<String, String>,
+    pub enabled: bool,
+    pub levels: Levels,
+    /// Methods to count on when the identity provider sends none.
+    pub amr: Vec<String>,
+    /// What this identity provider's `mfa` stands for.
+    pub mfa: Vec<String>,
+}
+
+struct Entry {
+    handle: ConnectorHandle,
+    plan: Plan,
+}
+
+type Snapshot = BTreeMap<ConnectorId, Arc<Entry>>;
+
+/// The shared view on all connectors: lookups go here, past the registry's mailbox.
+#[derive(Clone)]
+pub struct Connectors {
+    snapshot: Arc<ArcSwap<Snapshot>>,
+    federation: Arc<Federation>,
+    order: Arc<[ConnectorId]>,
+}
+
+/// One line of the choice page.
+#[derive(Clone, Debug)]
+pub struct ChoiceEntry {
+    pub id: ConnectorId,
+    pub name: BTreeMap<String, String>,
+    /// Why it can't be chosen; `None` when it can.
+    pub obstacle: Option<Obstacle>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Obstacle {
+    Off,
+    NotForThisService,
+    LevelTooLow,
+}
+
+impl From<Closed> for Obstacle {
+    fn from(closed: Closed) -> Self {
+        match closed {
+            Closed::ConnectorUnknown | Closed::ConnectorOff => Self::Off,
+            Closed::ServiceProviderInactive | Closed::Blocked => Self::NotForThisService,
+            Closed::LevelTooHigh | Closed::LevelTooLow => Self::LevelTooLow,
+        }
+    }
+}
+
+impl Facts {
+    const fn state(&self) -> gate::Connector {
+        if self.enabled {
+            gate::Connector::On { lowest: self.levels.lowest, highest: self.levels.highest }
+        } else {
+            gate::Connector::Off
+        }
+    }
+}
+
+impl Connectors {
+    /// Every connector, in the configured order, with what stands in the way.
+    #[must_use]
+    pub fn choices(&self, client_id: &ClientId, level: Level) -> Vec<ChoiceEntry> {
+        let snapshot = self.snapshot.load();
+        let named = self.order.iter().filter_map(|id| snapshot.get_key_value(id));
+        let others = snapshot.iter().filter(|(id, _)| !self.order.contains(id));
+        named
+            .chain(others)
+            .map(|(id, entry)| ChoiceEntry {
+                id: id.clone(),
+                name: entry.plan.facts.name.clone(),
+                obstacle: self.judge(client_id, id, level).err().map(Obstacle::from),
+            })
+            .collect()
+    }
+
+    /// The name for people, by language.
+    #[must_use]
+    pub fn name(&self, id: &ConnectorId) -> Option<BTreeMap<String, String>> {
+        self.snapshot.load().get(id).map(|entry| entry.plan.facts.name.clone())
+    }
+
+    pub(super) fn handle(&self, id: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
+        self.snapshot.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
+    }
+
+    pub(super) fn configured(&self, id: &ConnectorId) -> Option<Facts> {
+        self.snapshot.load().get(id).map(|entry| entry.plan.facts.clone())
+    }
+
+    /// The connector itself: for the sandbox's own page, and for `check --online`.
+    #[must_use]
+    pub fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
+        self.snapshot.load().get(id).map(|entry| Arc::clone(&entry.plan.connector))
+    }
+
+    /// The facts that the gate judges, as they are now.
+    #[must_use]
+    pub fn facts(&self, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
+        let service = self.federation.active(client_id);
+        let connector = self.snapshot.load().get(id).map_or(gate::Connector::Unknown, |entry| entry.plan.facts.state());
+        gate::Facts {
+            service_provider: match service {
+                Some(_) => gate::ServiceProvider::Active,
+                None => gate::ServiceProvider::Inactive,
+            },
+            connector,
+            pairing: match service {
+                Some(service) if service.blocked_connectors.contains(id) => gate::Pairing::Blocked,
+                Some(_) | None => gate::Pairing::Allowed,
+            },
+        }
+    }
+
+    fn judge(&self, client_id: &ClientId, id: &ConnectorId, level: Level) -> Result<(), Closed> {
+        let facts = self.facts(client_id, id);
+        // Before the callback the level to ask is never under the connector's lowest.
+        let asked = match facts.connector {
+            gate::Connector::On { lowest, .. } => level.max(lowest),
+            gate::Connector::Off | gate::Connector::Unknown => level,
+        };
+        gate::may(&facts, asked)
+    }
+}
+
+impl Gate for Connectors {
+    fn may(&self, client_id: &ClientId, connector: &ConnectorId, level: Level) -> Result<(), ErrorCode> {
+        self.judge(client_id, connector, level).map_err(|closed| match closed {
+            Closed::ConnectorUnknown => ErrorCode::IdpUnknown,
+            Closed::ConnectorOff => ErrorCode::IdpOff,
+            Closed::ServiceProviderInactive | Closed::Blocked => ErrorCode::GateClosed,
+            Closed::LevelTooHigh | Closed::LevelTooLow => ErrorCode::AcrTooLow,
+        })
+    }
+}
+
+impl std::fmt::Debug for Connectors {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.snapshot.load().keys()).finish()
+    }
+}
+
+/// Starts and restarts connector actors. Its own mailbox is never on the way of a login.
+pub struct Registry {
+    connectors: Connectors,
+    calls: usize,
+    metrics: Arc<Metrics>,
+}
+
+impl Registry {
+    /// Starts the registry on the current arbiter, and gives the shared view, already filled.
+    #[must_use]
+    pub fn start(
+        plans: Vec<Plan>,
+        federation: Arc<Federation>,
+        order: Vec<ConnectorId>,
+        calls: usize,
+        metrics: Arc<Metrics>,
+    ) -> Connectors {
+        let connectors = Connectors { snapshot: Arc::default(), federation, order: order.into() };
+        let registry = Self { connectors: connectors.clone(), calls, metrics };
+        registry.apply(plans);
+        Actor::start(registry);
+        connectors
+    }
+
+    fn apply(&self, plans: Vec<Plan>) {
+        let entries = plans.into_iter().map(|plan| (plan.id.clone(), Arc::new(self.activate(plan)))).collect();
+        self.connectors.snapshot.store(Arc::new(entries));
+    }
+
+    fn activate(&self, plan: Plan) -> Entry {
+        let actor = ConnectorActor::new(plan.id.clone(), Arc::clone(&plan.connector), self.calls, Arc::clone(&self.metrics));
+        Entry { handle: ConnectorHandle::new(actor.start()), plan }
+    }
+
+    /// actix's `Supervisor` does not bring an actor back after a panic, so the registry does.
+    fn replace_the_dead(&self) {
+        let snapshot = self.connectors.snapshot.load();
+        if snapshot.values().all(|entry| entry.handle.is_alive()) {
+            return;
+        }
+        let revived = |(id, entry): (&ConnectorId, &Arc<Entry>)| {
+            if entry.handle.is_alive() {
+                return (id.clone(), Arc::clone(entry));
+            }
+            tracing::error!(connector = %id, "a connector's actor has died and is replaced");
+            (id.clone(), Arc::new(self.activate(entry.plan.clone())))
+        };
+        self.connectors.snapshot.store(Arc::new(snapshot.iter().map(revived).collect()));
+    }
+}
+
+impl Actor for Registry {
+    type Context = Context<Self>;
+
+    fn started(&mut self, ctx: &mut Self::Context) {
+        ctx.run_interval(ROUND, |registry, _| registry.replace_the_dead());
+    }
+}

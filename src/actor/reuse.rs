@@ -1,0 +1,61 @@
+//! Single sign-on: may the session that came with this step answer the login? (decisions 5, Reuse)
+
+use super::identify;
+use super::means::Means;
+use crate::config::model::IdentitySource;
+use crate::grant::Gate as _;
+use crate::grant::session::shown;
+use crate::ids::Secret;
+use crate::login::upstream::Authentication;
+use crate::login::{Login, Proven, Source, State};
+use crate::session::{self, Asked, PromptLogin, Session};
+
+/// What the session proves, if every condition holds. Whatever fails on the way means: authenticate.
+pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secret<String>>) -> Option<Proven> {
+    let cookie = cookie.filter(|_| matches!(login.state, State::Choosing(_)))?;
+    let session = means.grants.session(cookie).await.ok()??;
+    let request = &login.ticket.request;
+    let authentication = authentication_of(&session);
+    let holder = identify::subject(means, login, &authentication, &session.identity).ok()?;
+    let hint = request.idp_hint.clone().filter(|hint| means.connectors.may(&request.client_id, hint, request.level).is_ok());
+    let asked = Asked {
+        platform: means.platform,
+        prompt_login: if request.prompt.login { PromptLogin::Asked } else { PromptLogin::NotAsked },
+        max_age: request.max_age,
+        level: request.level,
+        idp_hint: hint,
+        wanted: login.ticket.wanted.clone(),
+        holder: holder.clone(),
+    };
+    let facts = means.connectors.facts(&request.client_id, &session.connector);
+    let level = session::reuse(&session, &asked, &means.session_limits, &facts, means.env.now())
+        .inspect_err(|reason| tracing::debug!(support_id = %login.ticket.support_id, %reason, "the session is not reused"))
+        .ok()?;
+    let claims = means.federation.scopes.claims(&request.scopes, &session.identity);
+    let consented = session.consented(&request.client_id, &shown(&claims));
+    Some(Proven {
+        authentication: Authentication { level, ..authentication },
+        identity: session.identity,
+        subject: holder,
+        source: match means.identity_source {
+            IdentitySource::Register => Source::Register,
+            IdentitySource::Provider => Source::Provider,
+        },
+        evidence: session.evidence,
+        claims,
+        consented,
+        session: Some(cookie.clone()),
+    })
+}
+
+fn authentication_of(session: &Session) -> Authentication {
+    Authentication {
+        connector: session.connector.clone(),
+        upstream_subject: session.upstream_subject.clone(),
+        level: session.level,
+        amr: Vec::new(),
+        auth_time: session.auth_time,
+        claims: serde_json::Map::new(),
+        id_token: session.id_token.clone(),
+    }
+}

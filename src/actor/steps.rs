@@ -1,0 +1,206 @@
+//! One step of a login, from the store and back: load, decide, store, act, decide, store, answer.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::identify;
+use super::logins::{Ended, Reply, Standing};
+use super::means::Means;
+use super::reuse;
+use crate::connector::ConnectorFault;
+use crate::env::Timestamp;
+use crate::grant::{Gate as _, store_code};
+use crate::ids::{InteractionHash, Secret};
+use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Report, Request, Save, Step, Then, World};
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::Consent;
+use crate::store::{Key, Kind, Replaced, Version};
+
+/// A login's record outlives the login by this much, so that a repeated step can still be answered (decisions 4).
+pub(super) const AFTERLIFE: Duration = Duration::from_secs(60);
+
+/// A step that lost a race is taken again on the new state, this often.
+const ATTEMPTS: usize = 3;
+
+/// A step, and the session cookie that came with it.
+#[derive(Clone, Debug)]
+pub(super) struct BrowserStep {
+    pub request: Request,
+    pub session: Option<Secret<String>>,
+}
+
+/// The record as last stored.
+pub(super) struct Cached {
+    login: Login,
+    version: Version,
+}
+
+pub(super) fn key(hash: &InteractionHash) -> Key {
+    Key { kind: Kind::Login, name: Arc::from(hash.as_str()) }
+}
+
+/// Takes one step. Gives back what to keep in memory for the next.
+pub(super) async fn drive(
+    means: &Means,
+    hash: &InteractionHash,
+    mut cached: Option<Cached>,
+    step: BrowserStep,
+) -> (Option<Cached>, Result<Reply, Ended>) {
+    for _ in 0..ATTEMPTS {
+        let current = match cached.take() {
+            Some(current) => current,
+            None => match load(means, hash).await {
+                Ok(Some(current)) => current,
+                Ok(None) => return (None, Err(Ended::Unknown)),
+                Err(code) => return (None, Err(Ended::Hub(code))),
+            },
+        };
+        match take(means, current, &step).await {
+            Ok((current, answer)) => {
+                let standing = Standing::of(&current.login);
+                return (Some(current), Ok(Reply { answer, standing }));
+            }
+            Err(Interrupted::Stale) => {}
+            Err(Interrupted::Gone) => return (None, Err(Ended::Unknown)),
+            Err(Interrupted::Hub(code)) => return (None, Err(Ended::Hub(code))),
+        }
+    }
+    (None, Err(Ended::Hub(ErrorCode::Busy)))
+}
+
+/// Why a step could not be brought to its end on the state that it began with.
+enum Interrupted {
+    /// Another node was faster.
+    Stale,
+    Gone,
+    Hub(ErrorCode),
+}
+
+async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
+    let Cached { login, mut version } = current;
+    let sp = login.ticket.request.client_id.clone();
+    let gate = |connector: &_, level| means.connectors.may(&sp, connector, level);
+    let consent = match means.federation.active(&sp).map(|sp| sp.registration.consent) {
+        Some(Consent::Required) => ConsentPolicy::Required,
+        Some(Consent::Information) | None => ConsentPolicy::Information,
+    };
+    let world = |now| World {
+        now,
+        fresh: means.env.entropy(),
+        gate: &gate,
+        consent,
+        callback_base: &means.callback_base,
+        session: browser.session.as_ref(),
+    };
+    let before = login.state.name();
+    let request = match browser.request.clone() {
+        // The interaction page is one of the few places where a session is looked at (decisions 4).
+        Request::Look { .. } => {
+            Request::Look { reuse: reuse::reusable(means, &login, browser.session.as_ref()).await.map(Box::new) }
+        }
+        other => other,
+    };
+    let mut step = login::on_request(login, request, &world(means.env.now()));
+    loop {
+        let Step { login, save, then } = step;
+        if save == Save::Yes {
+            version = store(means, &login, version).await?;
+        }
+        match then {
+            Then::Answer(answer) => {
+                observe(means, before, &login, &answer);
+                return Ok((Cached { login, version }, answer));
+            }
+            Then::Do(effect) => {
+                let report = perform(means, &login, effect).await;
+                step = login::on_report(login, report, &world(means.env.now()));
+            }
+        }
+    }
+}
+
+/// Does what the machine asked for. A panic or a lost future here costs this step, never the login.
+async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
+    let support_id = &login.ticket.support_id;
+    match effect {
+        Effect::Begin(connector, departure) => Report::Departed(match means.connectors.handle(&connector) {
+            Ok(handle) => handle.begin(departure).await.map_err(|fault| told(support_id.as_str(), &connector, &fault)),
+            Err(code) => Err(code),
+        }),
+        Effect::Complete(attempt, arrival) => {
+            let connector = attempt.connector.clone();
+            Report::Authenticated(match means.connectors.handle(&connector) {
+                Ok(handle) => handle
+                    .complete(attempt, arrival)
+                    .await
+                    .map(Box::new)
+                    .map_err(|fault| told(support_id.as_str(), &connector, &fault)),
+                Err(code) => Err(code),
+            })
+        }
+        Effect::Identify(authentication) => {
+            Report::Identified(identify::identify(means, login, *authentication).await.map(Box::new))
+        }
+        Effect::Grant(grant) => Report::Granted(means.grants.issue(*grant).await),
+        // When the store can't tell, "already done" is the answer that does no harm.
+        Effect::LookForCode(code) => Report::CodeLives(means.grants.code_lives(code.reveal()).await.unwrap_or(false)),
+    }
+}
+
+/// Tells the operator what went wrong, by the id that the person reads on the page.
+fn told(support_id: &str, connector: &crate::ids::ConnectorId, fault: &ConnectorFault) -> ErrorCode {
+    tracing::warn!(support_id, %connector, code = fault.code.entry().code, detail = fault.detail, "an identity provider's step failed");
+    fault.code
+}
+
+fn observe(means: &Means, before: &'static str, login: &Login, answer: &Answer) {
+    let after = login.state.name();
+    if before != after {
+        means.metrics.login_reached(after);
+        if let Some(end) = login.end() {
+            means.metrics.login_ended(if end.is_ok() { "granted" } else { "refused" }, end.err());
+        }
+    }
+    let support_id = login.ticket.support_id.as_str();
+    match answer {
+        Answer::Problem(problem) => {
+            let entry = problem.code.entry();
+            tracing::info!(support_id, code = entry.code, state = after, "a login step was refused");
+        }
+        Answer::ServiceProvider { session, .. } if before != after => {
+            let outcome = if session.is_some() { "granted" } else { "refused" };
+            tracing::info!(support_id, client_id = %login.ticket.request.client_id, outcome, "a login has its answer");
+        }
+        Answer::ServiceProvider { .. }
+        | Answer::Choice { .. }
+        | Answer::Leave { .. }
+        | Answer::ToConsent
+        | Answer::Consent(_) => {}
+    }
+}
+
+async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, ErrorCode> {
+    let found = means.store.load(&key(hash), means.env.now()).await.map_err(|fault| store_code(&fault))?;
+    let Some(record) = found else {
+        return Ok(None);
+    };
+    let login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
+    Ok(Some(Cached { login, version: record.version }))
+}
+
+async fn store(means: &Means, login: &Login, version: Version) -> Result<Version, Interrupted> {
+    let value = serde_json::to_vec(login).map_err(|_| Interrupted::Hub(ErrorCode::Internal))?;
+    let now = means.env.now();
+    match means.store.replace(&key(&login.ticket.hash), version, value, keep_until(login, now), now).await {
+        Ok(Replaced::Done(version)) => Ok(version),
+        Ok(Replaced::Stale) => Err(Interrupted::Stale),
+        Ok(Replaced::Gone) => Err(Interrupted::Gone),
+        Err(fault) => Err(Interrupted::Hub(store_code(&fault))),
+    }
+}
+
+/// A login that is over stays for a minute; any other for its life and a minute.
+pub(super) fn keep_until(login: &Login, now: Timestamp) -> Timestamp {
+    let end = if login.is_over() { now } else { login.ticket.expires_at };
+    end + AFTERLIFE
+}

@@ -1,0 +1,67 @@
+//! What the store keeps of codes and tokens: JSON under a hashed key, so that a look into the store gives nobody a code.
+
+use std::sync::Arc;
+
+use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use crate::assurance::Level;
+use crate::digest;
+use crate::env::Timestamp;
+use crate::ids::{ClientId, ConnectorId, Scope, Subject, SupportId};
+use crate::protocol::catalogue::ErrorCode;
+use crate::store::{Family, Key, Kind};
+
+/// A code: what it is bound to, and what its token will stand for.
+#[derive(Serialize, Deserialize)]
+pub(super) struct CodeRecord {
+    pub redirect_uri: String,
+    pub code_challenge: Option<String>,
+    pub nonce: Option<String>,
+    /// Present if and only if the request asked for `amr`.
+    pub amr: Option<Vec<String>>,
+    pub auth_time: Timestamp,
+    pub connector: ConnectorId,
+    pub level: Level,
+    pub token: TokenRecord,
+}
+
+/// An access token: the snapshot of claims that the person saw, for one service provider.
+#[derive(Clone, Serialize, Deserialize)]
+pub struct TokenRecord {
+    pub client_id: ClientId,
+    pub subject: Subject,
+    pub scopes: Vec<Scope>,
+    pub claims: Map<String, Value>,
+    pub support_id: SupportId,
+}
+
+pub(super) fn code_key(code: &str) -> Key {
+    key(Kind::Code, code)
+}
+
+pub(super) fn token_key(token: &str) -> Key {
+    key(Kind::Token, token)
+}
+
+pub(super) fn session_key(cookie: &str) -> Key {
+    key(Kind::Session, cookie)
+}
+
+fn key(kind: Kind, secret: &str) -> Key {
+    Key { kind, name: Arc::from(digest::fingerprint(secret)) }
+}
+
+/// A code and everything issued for it.
+pub(super) fn family(code: &str) -> Family {
+    Family(Arc::from(digest::fingerprint(code)))
+}
+
+pub(super) fn encode(record: &impl Serialize) -> Result<Vec<u8>, ErrorCode> {
+    serde_json::to_vec(record).map_err(|_| ErrorCode::Internal)
+}
+
+pub(super) fn decode<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ErrorCode> {
+    serde_json::from_slice(bytes).map_err(|_| ErrorCode::Internal)
+}

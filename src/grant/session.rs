@@ -1,0 +1,99 @@
+//! Sessions in the store: begun when a login finishes, used again by later ones (decisions 4 and 5).
+
+use super::records::{decode, encode, session_key};
+use super::{Grants, store_code};
+use crate::env::Timestamp;
+use crate::identity::Claim;
+use crate::ids::Secret;
+use crate::login::{Grant, SessionUse};
+use crate::protocol::catalogue::ErrorCode;
+use crate::session::{Finished, Session};
+use crate::store::{Draft, Replaced, Version};
+
+/// A use that loses a race against another tab's is noted anew, this often.
+const ATTEMPTS: usize = 5;
+
+impl Grants {
+    /// The session that a browser's cookie names, if it is still alive.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn session(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
+        Ok(self.load_session(cookie.reveal(), self.env.now()).await?.map(|(session, _)| session))
+    }
+
+    /// Notes that the grant's service provider takes part, in a new session or in the one that is reused.
+    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<(), ErrorCode> {
+        match &grant.session {
+            SessionUse::Reused { cookie } => self.use_session(grant, cookie, now).await,
+            SessionUse::Fresh { cookie, former } => self.start_session(grant, cookie, former.as_ref(), now).await,
+        }
+    }
+
+    async fn start_session(
+        &self,
+        grant: &Grant,
+        cookie: &Secret<String>,
+        former: Option<&Secret<String>>,
+        now: Timestamp,
+    ) -> Result<(), ErrorCode> {
+        let authentication = &grant.proven.authentication;
+        let finished = Finished {
+            connector: authentication.connector.clone(),
+            upstream_subject: authentication.upstream_subject.clone(),
+            level: authentication.level,
+            evidence: grant.proven.evidence.clone(),
+            auth_time: authentication.auth_time,
+            identity: grant.proven.identity.clone(),
+            id_token: authentication.id_token.clone(),
+        };
+        let mut session = Session::start(finished, now);
+        // Whoever authenticates anew ends the session before (ASVS 5, 7.2.4); the same person keeps what it knew.
+        if let Some(former) = former {
+            if let Some((before, _)) = self.load_session(former.reveal(), now).await? {
+                session.continue_from(before);
+            }
+            self.store.remove(&session_key(former.reveal())).await.map_err(|fault| store_code(&fault))?;
+        }
+        note(&mut session, grant);
+        let draft = Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), family: None };
+        self.store.insert(session_key(cookie.reveal()), draft, now).await.map_err(|fault| store_code(&fault))?;
+        Ok(())
+    }
+
+    async fn use_session(&self, grant: &Grant, cookie: &Secret<String>, now: Timestamp) -> Result<(), ErrorCode> {
+        for _ in 0..ATTEMPTS {
+            // It was alive a moment ago: ended meanwhile means that this login may not be answered from it.
+            let (mut session, version) = self.load_session(cookie.reveal(), now).await?.ok_or(ErrorCode::LoginRequired)?;
+            session.touch(now);
+            note(&mut session, grant);
+            let until = session.expires_at(&self.session_limits);
+            let replaced = self.store.replace(&session_key(cookie.reveal()), version, encode(&session)?, until, now).await;
+            match replaced.map_err(|fault| store_code(&fault))? {
+                Replaced::Done(_) => return Ok(()),
+                Replaced::Stale => {}
+                Replaced::Gone => return Err(ErrorCode::LoginRequired),
+            }
+        }
+        Err(ErrorCode::Busy)
+    }
+
+    async fn load_session(&self, cookie: &str, now: Timestamp) -> Result<Option<(Session, Version)>, ErrorCode> {
+        let found = self.store.load(&session_key(cookie), now).await.map_err(|fault| store_code(&fault))?;
+        found.map(|record| Ok((decode(&record.value)?, record.version))).transpose()
+    }
+}
+
+fn note(session: &mut Session, grant: &Grant) {
+    let client_id = &grant.request.client_id;
+    session.take_part(client_id);
+    if grant.consented {
+        session.remember_consent(client_id, shown(&grant.proven.claims));
+    }
+}
+
+/// The claims on a page, by name.
+#[must_use]
+pub fn shown(claims: &serde_json::Map<String, serde_json::Value>) -> std::collections::BTreeSet<Claim> {
+    claims.keys().filter_map(|name| Claim::named(name)).collect()
+}

@@ -1,0 +1,124 @@
+//! The token endpoint's work, and the judgement on an access token.
+
+use super::records::{CodeRecord, TokenRecord, code_key, decode, encode, family, token_key};
+use super::{Grants, store_code};
+use crate::assurance;
+use crate::env::Timestamp;
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::pkce;
+use crate::protocol::token::{TokenAnswer, TokenRequest};
+use crate::store::{Draft, StoreFault, Taken};
+use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint};
+
+/// An access token that was found alive.
+pub struct Judged {
+    pub token: TokenRecord,
+    pub expires_at: Timestamp,
+}
+
+impl Grants {
+    /// Exchanges a code for an access token and an ID token.
+    ///
+    /// # Errors
+    /// `ClientAuthentication` before anything is touched; `GrantInvalid` for every flaw of the code, which stays burnt;
+    /// the hub's own failures.
+    pub async fn redeem(&self, request: &TokenRequest) -> Result<TokenAnswer, ErrorCode> {
+        let client = self.authenticate(&request.client_id, request.client_secret.reveal())?;
+        let now = self.env.now();
+        let code = request.code.reveal();
+        let issued = family(code);
+        let tokens_live_until = now + self.lives.access_token;
+        // One atomic step decides who redeems (RFC 6749, 4.1.2). What follows may fail, the code stays burnt.
+        let tombstone_until = tokens_live_until + self.lives.access_token;
+        let taken = self.store.take(&code_key(code), issued.0.as_bytes().to_vec(), tombstone_until, now).await;
+        let record: CodeRecord = match taken.map_err(|fault| store_code(&fault))? {
+            Taken::Won(record) => decode(&record.value)?,
+            Taken::Spent(_) => {
+                // A code used twice was stolen once: what the first use issued dies (RFC 9700, 2.1.1).
+                self.store.revoke(&issued, tombstone_until, now).await.map_err(|fault| store_code(&fault))?;
+                return Err(ErrorCode::CodeReused);
+            }
+            Taken::Gone => return Err(ErrorCode::CodeUnknown),
+        };
+        self.check_binding(request, &record)?;
+
+        let id_token = self.id_token(&record, client.id_token_signed_response_alg, now).await?;
+        let access_token = self.env.entropy().token();
+        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, family: Some(issued) };
+        match self.store.insert(token_key(&access_token), draft, now).await {
+            Ok(_) => {}
+            // The code was used a second time while this first use was being answered.
+            Err(StoreFault::Revoked) => return Err(ErrorCode::CodeReused),
+            Err(fault) => return Err(store_code(&fault)),
+        }
+        self.metrics.token_issued("access_token");
+        Ok(TokenAnswer::new(access_token, self.lives.access_token.as_secs(), id_token, &record.token.scopes))
+    }
+
+    fn check_binding(&self, request: &TokenRequest, record: &CodeRecord) -> Result<(), ErrorCode> {
+        if record.token.client_id != request.client_id {
+            return Err(ErrorCode::CodeOfAnother);
+        }
+        if record.redirect_uri != request.redirect_uri {
+            return Err(ErrorCode::CodeRedirectUri);
+        }
+        let verifier = request.code_verifier.as_ref().map(|verifier| verifier.reveal().as_str());
+        if !pkce::proves(record.code_challenge.as_deref(), verifier) {
+            return Err(ErrorCode::CodeVerifier);
+        }
+        self.gate.may(&record.token.client_id, &record.connector, record.level).map_err(|_| ErrorCode::CodeGateClosed)
+    }
+
+    async fn id_token(&self, record: &CodeRecord, alg: SigningAlg, now: Timestamp) -> Result<String, ErrorCode> {
+        let claims = IdTokenClaims {
+            iss: &self.issuer,
+            sub: record.token.subject.as_str(),
+            aud: record.token.client_id.as_str(),
+            exp: now + self.lives.id_token,
+            iat: now,
+            auth_time: record.auth_time,
+            nonce: record.nonce.as_deref(),
+            acr: assurance::acr::in_id_token(record.level, self.platform),
+            amr: record.amr.as_deref(),
+        };
+        mint(self.signer.as_ref(), alg, &claims, now).await.map_err(|fault| {
+            tracing::error!(%fault, "an ID token could not be signed");
+            ErrorCode::SigningFailed
+        })
+    }
+
+    /// The one judgement on an access token, shared by everyone who is shown one.
+    ///
+    /// # Errors
+    /// `AccessTokenInvalid` for unknown, expired and revoked alike.
+    pub async fn judge(&self, token: &str) -> Result<Judged, ErrorCode> {
+        let now = self.env.now();
+        let found = self.store.load(&token_key(token), now).await.map_err(|fault| store_code(&fault))?;
+        let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;
+        Ok(Judged { token: decode(&record.value)?, expires_at: record.expires_at })
+    }
+
+    /// The userinfo answer: a JWS in the service provider's registered algorithm.
+    ///
+    /// # Errors
+    /// `AccessTokenInvalid`, or the hub's own failures.
+    pub async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
+        let judged = self.judge(token).await?;
+        let now = self.env.now();
+        // A service provider that was taken out of the federation gets nothing more.
+        let client = self.federation.active(&judged.token.client_id).ok_or(ErrorCode::AccessTokenInvalid)?;
+        let claims = UserinfoClaims {
+            sub: judged.token.subject.as_str(),
+            iss: &self.issuer,
+            aud: judged.token.client_id.as_str(),
+            exp: judged.expires_at,
+            iat: now,
+            identity: &judged.token.claims,
+        };
+        mint(self.signer.as_ref(), client.userinfo_signed_response_alg, &claims, now).await.map_err(|fault| {
+            tracing::error!(%fault, "a userinfo answer could not be signed");
+            ErrorCode::SigningFailed
+        })
+    }
+}

@@ -1,0 +1,70 @@
+//! The service provider has its answer; what is left is to repeat it for a double click.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Effect, Failed, Request, State, Step, Ticket, Way};
+use crate::ids::Secret;
+use crate::protocol::authorize::SpAnswer;
+use crate::protocol::catalogue::ErrorCode;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Answered {
+    /// With this code, and the session's cookie.
+    Granted {
+        code: Secret<String>,
+        session: Secret<String>,
+    },
+    Refused(ErrorCode),
+}
+
+impl Answered {
+    /// Ends the login with an error that the service provider hears of.
+    pub(super) fn error(ticket: Ticket, code: ErrorCode) -> Step {
+        let state = Self::Refused(code);
+        let answer = state.answer(&ticket);
+        Step::settle(ticket, State::Answered(state), answer)
+    }
+
+    pub(super) fn on(self, ticket: Ticket, request: Request) -> Step {
+        match request {
+            // A double click, or the answer got lost: the same answer again, while its code can still be used.
+            Request::Consent(_) | Request::Cancel | Request::Return(_) => match &self {
+                Self::Granted { code, .. } => {
+                    let effect = Effect::LookForCode(code.clone());
+                    Step::pass_through(ticket, State::Answered(self), effect)
+                }
+                Self::Refused(_) => self.repeat(ticket),
+            },
+            Request::Look { .. } | Request::Choose(_) | Request::Review | Request::Displace => self.already_done(ticket),
+        }
+    }
+
+    pub(super) fn granted(self, ticket: Ticket, result: Result<(), ErrorCode>) -> Step {
+        match result {
+            Ok(()) => self.repeat(ticket),
+            Err(code) => Failed::with(code).enter(ticket),
+        }
+    }
+
+    pub(super) fn code_lives(self, ticket: Ticket, lives: bool) -> Step {
+        if lives { self.repeat(ticket) } else { self.already_done(ticket) }
+    }
+
+    fn answer(&self, ticket: &Ticket) -> Answer {
+        let redirect = &ticket.request.redirect;
+        let (answer, session): (SpAnswer, _) = match self {
+            Self::Granted { code, session } => (redirect.code(code.reveal()), Some(session.clone())),
+            Self::Refused(code) => (redirect.error(*code), None),
+        };
+        Answer::ServiceProvider { answer, session }
+    }
+
+    fn repeat(self, ticket: Ticket) -> Step {
+        let answer = self.answer(&ticket);
+        Step::stay(ticket, State::Answered(self), answer)
+    }
+
+    fn already_done(self, ticket: Ticket) -> Step {
+        Step::stay(ticket, State::Answered(self), Answer::problem(ErrorCode::AlreadyDone, Way::HomePage))
+    }
+}

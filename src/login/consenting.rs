@@ -1,0 +1,106 @@
+//! All is known; the person is to continue, or to say yes or no (decisions 5, Consent).
+
+use serde::{Deserialize, Serialize};
+
+use super::{
+    Answer, Answered, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Proven, Request, SessionUse, State, Step, Ticket,
+    Way, World,
+};
+use crate::digest;
+use crate::ids::Secret;
+use crate::protocol::catalogue::ErrorCode;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Consenting {
+    pub proven: Proven,
+    /// An explicit yes is needed; otherwise one button continues.
+    pub explicit: bool,
+}
+
+impl Consenting {
+    /// To the page, or, where no page is due, on to the service provider.
+    pub(super) fn enter(ticket: Ticket, proven: Proven, world: &World<'_>) -> Step {
+        // Whoever ends up logged in must be the user who was asked for (Core, 3.1.2.1 and 5.5.1).
+        if ticket.wanted.iter().any(|wanted| *wanted != proven.subject) {
+            return Answered::error(ticket, ErrorCode::LoginRequired);
+        }
+        let (page, explicit) = match world.consent {
+            ConsentPolicy::Required => (!proven.consented, true),
+            ConsentPolicy::Information => (ticket.request.prompt.consent, false),
+        };
+        let state = Self { proven, explicit };
+        if page && ticket.request.prompt.none {
+            return Answered::error(ticket, ErrorCode::ConsentRequired);
+        }
+        if page {
+            return Step::settle(ticket, State::Consenting(Box::new(state)), Answer::ToConsent);
+        }
+        state.grant(ticket, world)
+    }
+
+    /// Names exactly what is on the page: a yes for another identity or other claims doesn't count.
+    #[must_use]
+    pub fn shown(&self) -> String {
+        let claims = serde_json::to_string(&self.proven.claims).unwrap_or_default();
+        digest::fingerprint(&format!("{}\n{}\n{claims}", self.explicit, self.proven.subject))
+    }
+
+    pub(super) fn on(self: Box<Self>, ticket: Ticket, request: Request, world: &World<'_>) -> Step {
+        match request {
+            Request::Look { .. } => Step::stay(ticket, State::Consenting(self), Answer::ToConsent),
+            Request::Review => {
+                let page = Answer::Consent(self.clone());
+                Step::stay(ticket, State::Consenting(self), page)
+            }
+            Request::Consent(consent) => self.answered(ticket, consent, world),
+            Request::Cancel => Answered::error(ticket, ErrorCode::UserCancelled),
+            // The callback again: the same answer, and no second token call.
+            Request::Return(back) if ticket.returned.as_deref() == Some(&back.state) => {
+                Step::stay(ticket, State::Consenting(self), Answer::ToConsent)
+            }
+            Request::Return(_) => self.stay(ticket, ErrorCode::StateUnknown),
+            Request::Choose(_) | Request::Displace => self.stay(ticket, ErrorCode::StepOutOfOrder),
+        }
+    }
+
+    fn answered(self: Box<Self>, ticket: Ticket, consent: Consent, world: &World<'_>) -> Step {
+        if !digest::equal(consent.shown.as_bytes(), self.shown().as_bytes()) {
+            return self.stay(ticket, ErrorCode::CsrfWrong);
+        }
+        match consent.answer {
+            ConsentAnswer::Yes => self.grant(ticket, world),
+            ConsentAnswer::No => Answered::error(ticket, ErrorCode::UserRefusedConsent),
+        }
+    }
+
+    /// The one place where a code comes to be.
+    fn grant(mut self, ticket: Ticket, world: &World<'_>) -> Step {
+        let authentication = &self.proven.authentication;
+        if let Err(code) = (world.gate)(&authentication.connector, authentication.level) {
+            return Answered::error(ticket, code);
+        }
+        let code = Secret::new(world.fresh.token());
+        // A fresh value whenever somebody has authenticated: nothing that was there before is trusted (fixation).
+        let session = match self.proven.session.take() {
+            Some(cookie) => SessionUse::Reused { cookie },
+            None => SessionUse::Fresh { cookie: Secret::new(world.fresh.token()), former: world.session.cloned() },
+        };
+        let state = State::Answered(Answered::Granted { code: code.clone(), session: session.cookie().clone() });
+        let grant = Grant {
+            code,
+            request: ticket.request.clone(),
+            scopes: ticket.request.scopes.clone(),
+            consented: self.explicit,
+            proven: self.proven,
+            support_id: ticket.support_id.clone(),
+            session,
+            granted_at: world.now,
+        };
+        // Stored as answered before the code exists: of two yeses at two nodes only one can get here.
+        Step::settle_then(ticket, state, Effect::Grant(Box::new(grant)))
+    }
+
+    fn stay(self: Box<Self>, ticket: Ticket, code: ErrorCode) -> Step {
+        Step::stay(ticket, State::Consenting(self), Answer::problem(code, Way::Choice))
+    }
+}

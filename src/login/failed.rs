@@ -1,0 +1,42 @@
+//! Nothing can mend this login. Failure is sticky: the only way on is back to the service provider.
+
+use serde::{Deserialize, Serialize};
+
+use super::{Answer, Answered, Request, State, Step, Ticket, Way};
+use crate::protocol::catalogue::ErrorCode;
+
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Failed {
+    code: ErrorCode,
+}
+
+impl Failed {
+    pub(super) const fn with(code: ErrorCode) -> Self {
+        Self { code }
+    }
+
+    pub(super) fn enter(self, ticket: Ticket) -> Step {
+        let answer = self.page();
+        Step::settle(ticket, State::Failed(self), answer)
+    }
+
+    pub(super) fn on(self, ticket: Ticket, request: Request) -> Step {
+        match request {
+            // "Back to the service": it hears why (decisions 5).
+            Request::Cancel => Answered::error(ticket, self.code),
+            Request::Look { .. }
+            | Request::Choose(_)
+            | Request::Return(_)
+            | Request::Review
+            | Request::Consent(_)
+            | Request::Displace => {
+                let answer = self.page();
+                Step::stay(ticket, State::Failed(self), answer)
+            }
+        }
+    }
+
+    const fn page(&self) -> Answer {
+        Answer::problem(self.code, Way::ServiceProvider)
+    }
+}

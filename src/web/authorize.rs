@@ -1,0 +1,81 @@
+//! `GET|POST /api/v2/authorize` (spec 4.3, 4.4; decisions 3): judge the request, open a login, send the browser on.
+
+use actix_web::http::header::CONTENT_TYPE;
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::answer::{locale, see_other, to_service_provider};
+use super::form::FormFault;
+use super::hub::Hub;
+use super::{form, login, problem};
+use crate::login::Request;
+use crate::protocol::authorize::{self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm};
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::params::Params;
+
+pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
+    match form::query(request.query_string()) {
+        Ok(params) => authorize(&hub, &request, &params, RequestForm::Get).await,
+        Err(fault) => problem::bad_request(&hub, &request, fault.code()),
+    }
+}
+
+pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if let Err(code) = authorize::admit_post(content_type, request.query_string()) {
+        return problem::bad_request(&hub, &request, code);
+    }
+    match form::body(&request, body).await {
+        Ok(params) => authorize(&hub, &request, &params, RequestForm::Post).await,
+        Err(FormFault::TooLarge) => problem::outside(&hub, &request, ErrorCode::PayloadTooLarge),
+        Err(fault) => problem::bad_request(&hub, &request, fault.code()),
+    }
+}
+
+/// `GET /api/v1/authorize`: the older prefix is understood (R121).
+pub async fn older(request: HttpRequest) -> HttpResponse {
+    match request.query_string() {
+        "" => see_other("/api/v2/authorize"),
+        query => see_other(&format!("/api/v2/authorize?{query}")),
+    }
+}
+
+async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: RequestForm) -> HttpResponse {
+    let asked = match authorize::check(params, form, hub.platform, &hub.issuer, hub.federation.as_ref()) {
+        Ok(asked) => asked,
+        Err(Refusal::Page(code)) => return problem::bad_request(hub, request, code),
+        Err(Refusal::Redirect(redirect, code)) => {
+            tracing::info!(code = code.entry().code, "an authorization request was refused");
+            return to_service_provider(hub, locale(request, &[]), "", redirect.error(code));
+        }
+    };
+    serve(hub, request, asked, form).await
+}
+
+async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, form: RequestForm) -> HttpResponse {
+    let locale = locale(request, &asked.ui_locales);
+    let service = hub.federation.service(&asked.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned();
+    let refuse = |redirect: &ProvenRedirect, code: ErrorCode| to_service_provider(hub, locale, &service, redirect.error(code));
+
+    let wanted = match hub.grants.wanted(&asked) {
+        Ok(wanted) => wanted,
+        Err(code) => return refuse(&asked.redirect, code),
+    };
+    let silent = asked.prompt.none && form == RequestForm::Get;
+    let redirect = asked.redirect.clone();
+    let opened = match hub.logins.open(asked, wanted).await {
+        Ok(opened) => opened,
+        Err(unserved) => return refuse(&redirect, unserved.0),
+    };
+    if silent {
+        // Nothing may be shown, so there is no page to go to: the answer is known from the session alone.
+        let session = hub.cookies.session(request);
+        return match hub.logins.step(&opened.hash, Request::Look { reuse: None }, session).await {
+            Ok(reply) => login::respond(hub, request, &opened.hash, &opened.cookie, reply, login::From::Page),
+            Err(_) => refuse(&redirect, ErrorCode::Unavailable),
+        };
+    }
+    let mut response = see_other(&problem::interaction(&opened.hash));
+    let cookie = hub.cookies.set_login(&opened.hash, &opened.cookie, hub.env.now(), opened.expires_at + login::AFTERLIFE);
+    super::login::add_cookie(&mut response, &cookie);
+    response
+}

@@ -1,0 +1,72 @@
+//! Each form carries an HMAC under its login's own secret: the login cookie's value, which no other site and no other
+//! login knows (decisions 4). No state is kept for it.
+
+use actix_web::HttpRequest;
+
+use crate::digest;
+use crate::ids::Secret;
+use crate::protocol::catalogue::ErrorCode;
+
+/// What a form is for: a token of one purpose is worth nothing for another.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Purpose {
+    Choose,
+    Cancel,
+    /// Binds what was shown as well.
+    Consent,
+}
+
+impl Purpose {
+    const fn label(self) -> &'static [u8] {
+        match self {
+            Self::Choose => b"choose",
+            Self::Cancel => b"cancel",
+            Self::Consent => b"consent",
+        }
+    }
+}
+
+/// The token for a form; `shown` is what the page displayed, empty where nothing is bound to it.
+#[must_use]
+pub fn token(cookie: &Secret<String>, purpose: Purpose, shown: &str) -> String {
+    // OpenSSL fails only when memory ends; an empty token is refused by `check`.
+    digest::hmac_parts(cookie.reveal().as_bytes(), &[purpose.label(), shown.as_bytes()])
+        .map(|tag| digest::base64url(&tag))
+        .unwrap_or_default()
+}
+
+/// # Errors
+/// `CsrfMissing`, `CsrfWrong`.
+pub fn check(cookie: &Secret<String>, purpose: Purpose, shown: &str, sent: Option<&str>) -> Result<(), ErrorCode> {
+    let sent = sent.filter(|sent| !sent.is_empty()).ok_or(ErrorCode::CsrfMissing)?;
+    let expected = token(cookie, purpose, shown);
+    if digest::equal(expected.as_bytes(), sent.as_bytes()) { Ok(()) } else { Err(ErrorCode::CsrfWrong) }
+}
+
+/// A form of ours is sent from a page of ours. `Origin` says nothing here: under `no-referrer` it is `null`.
+///
+/// # Errors
+/// `CsrfCrossSite`.
+pub fn same_origin(request: &HttpRequest) -> Result<(), ErrorCode> {
+    match request.headers().get("sec-fetch-site") {
+        Some(site) if site.as_bytes() != b"same-origin" => Err(ErrorCode::CsrfCrossSite),
+        Some(_) | None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_token_of_another_login_purpose_or_page_is_refused() {
+        let (mine, other) = (Secret::new("mine".to_owned()), Secret::new("other".to_owned()));
+        let good = token(&mine, Purpose::Consent, "shown");
+        assert_eq!(check(&mine, Purpose::Consent, "shown", Some(&good)), Ok(()));
+        assert_eq!(check(&other, Purpose::Consent, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
+        assert_eq!(check(&mine, Purpose::Choose, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
+        assert_eq!(check(&mine, Purpose::Consent, "else", Some(&good)), Err(ErrorCode::CsrfWrong));
+        assert_eq!(check(&mine, Purpose::Consent, "shown", None), Err(ErrorCode::CsrfMissing));
+        assert_eq!(check(&mine, Purpose::Consent, "shown", Some("")), Err(ErrorCode::CsrfMissing));
+    }
+}

@@ -1,0 +1,50 @@
+//! What every endpoint works with: one value for the program, shared by all web workers.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::web::Bytes;
+use arc_swap::ArcSwap;
+
+use super::cookies::Cookies;
+use super::pages::Theme;
+use crate::actor::{Connectors, Logins};
+use crate::assurance::Platform;
+use crate::config::Federation;
+use crate::env::Env;
+use crate::grant::Grants;
+use crate::telemetry::Metrics;
+use crate::token::keyring::Keyring;
+
+pub struct Hub {
+    pub env: Env,
+    pub platform: Platform,
+    /// `{base_url}/api/v2`.
+    pub issuer: String,
+    pub federation: Arc<Federation>,
+    pub logins: Logins,
+    pub connectors: Connectors,
+    pub grants: Arc<Grants>,
+    pub metrics: Arc<Metrics>,
+    pub cookies: Cookies,
+    pub theme: Theme,
+    /// Whether `/sandbox/…` exists at all.
+    pub sandbox: Sandbox,
+    /// The discovery document, computed once.
+    pub discovery: Bytes,
+    pub keyring: Arc<ArcSwap<Keyring>>,
+    /// A retired key is published as long as anything it signed may be alive.
+    pub key_grace: Duration,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Sandbox {
+    Off,
+    On,
+}
+
+impl std::fmt::Debug for Hub {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Hub").field("issuer", &self.issuer).finish_non_exhaustive()
+    }
+}

@@ -1,0 +1,262 @@
+//! The browser's side of a login: choice, choose, cancel, callback, consent (decisions 2 and 5).
+//!
+//! Each endpoint proves that the browser is the login's own, checks the form's protection, takes one step, and shows
+//! what came of it. Which step may follow which is the machine's to say.
+
+use std::time::Duration;
+
+use actix_web::cookie::Cookie;
+use actix_web::http::header::SET_COOKIE;
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::answer::{locale, page, see_other, to_service_provider};
+use super::csrf::{self, Purpose};
+use super::form::FormFault;
+use super::hub::Hub;
+use super::{form, problem, view};
+use crate::actor::Reply;
+use crate::ids::{ConnectorId, InteractionHash, Secret};
+use crate::login::upstream::Arrival;
+use crate::login::{Answer, Consent, ConsentAnswer, Request, Return};
+use crate::protocol::authorize::SpAnswer;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::params::{Params, Repeated};
+use crate::web::cookies::MOST_LOGINS;
+
+/// A login's cookie stays this long after its end, so that a repeated step can still be answered.
+pub const AFTERLIFE: Duration = Duration::from_secs(60);
+
+/// Where an answer is sent from: redirects out of a callback end in `#`, so that no fragment is inherited.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum From {
+    Callback,
+    Form,
+    Page,
+}
+
+/// `GET /api/v2/interaction/{hash}`.
+pub async fn look(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+    let (hash, cookie) = match prove(&hub, &request, &path).await {
+        Ok(proof) => proof,
+        Err(refusal) => return refusal,
+    };
+    let closed = close_the_oldest(&hub, &request).await;
+    let mut response = step(&hub, &request, &hash, &cookie, Request::Look { reuse: None }, From::Page).await;
+    for cookie in &closed {
+        add_cookie(&mut response, cookie);
+    }
+    response
+}
+
+/// `POST /api/v2/interaction/{hash}/provider`.
+pub async fn choose(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>, body: web::Payload) -> HttpResponse {
+    let (hash, cookie, params) = match prove_form(&hub, &request, &path, body, Purpose::Choose).await {
+        Ok(proof) => proof,
+        Err(refusal) => return refusal,
+    };
+    match params.one("provider") {
+        Ok(Some(provider)) if ConnectorId::is_well_formed(provider) => {
+            step(&hub, &request, &hash, &cookie, Request::Choose(provider.into()), From::Form).await
+        }
+        Ok(_) | Err(Repeated) => problem::bad_request(&hub, &request, ErrorCode::BadRequest),
+    }
+}
+
+/// `POST /api/v2/interaction/{hash}/cancel`.
+pub async fn cancel(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>, body: web::Payload) -> HttpResponse {
+    match prove_form(&hub, &request, &path, body, Purpose::Cancel).await {
+        Ok((hash, cookie, _)) => step(&hub, &request, &hash, &cookie, Request::Cancel, From::Form).await,
+        Err(refusal) => refusal,
+    }
+}
+
+/// `GET /api/v2/callback/{connector}`: the browser is back from an identity provider.
+pub async fn callback(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+    let params = match form::query(request.query_string()) {
+        Ok(params) => params,
+        Err(fault) => return problem::bad_request(&hub, &request, fault.code()),
+    };
+    let read = || -> Result<_, Repeated> {
+        let owned = |name| Ok::<_, Repeated>(params.one(name)?.map(str::to_owned));
+        let arrival = Arrival {
+            code: owned("code")?.map(Secret::new),
+            iss: owned("iss")?,
+            error: owned("error")?,
+            error_description: owned("error_description")?,
+        };
+        Ok((owned("state")?, arrival))
+    };
+    let Ok((Some(state), arrival)) = read() else {
+        return problem::bad_request(&hub, &request, ErrorCode::StateUnknown);
+    };
+    // Our states begin with the interactionHash: that, and not the state itself, finds the cookie.
+    let hash = state.get(..43).unwrap_or_default().to_owned();
+    let (hash, cookie) = match prove(&hub, &request, &hash).await {
+        Ok(proof) => proof,
+        Err(refusal) => return refusal,
+    };
+    let connector = ConnectorId::new(path.into_inner());
+    step(&hub, &request, &hash, &cookie, Request::Return(Return { connector, state, arrival }), From::Callback).await
+}
+
+/// `GET /api/v2/interaction/{hash}/consent`.
+pub async fn review(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+    match prove(&hub, &request, &path).await {
+        Ok((hash, cookie)) => step(&hub, &request, &hash, &cookie, Request::Review, From::Page).await,
+        Err(refusal) => refusal,
+    }
+}
+
+/// `POST /api/v2/interaction/{hash}/consent`.
+pub async fn consent(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>, body: web::Payload) -> HttpResponse {
+    let (hash, cookie, params) = match prove_form(&hub, &request, &path, body, Purpose::Consent).await {
+        Ok(proof) => proof,
+        Err(refusal) => return refusal,
+    };
+    let answer = match params.one("answer") {
+        Ok(Some("yes")) => ConsentAnswer::Yes,
+        Ok(Some("no")) => ConsentAnswer::No,
+        Ok(_) | Err(Repeated) => return problem::bad_request(&hub, &request, ErrorCode::BadRequest),
+    };
+    let shown = params.one("shown").ok().flatten().unwrap_or_default().to_owned();
+    step(&hub, &request, &hash, &cookie, Request::Consent(Consent { answer, shown }), From::Form).await
+}
+
+/// The login that this address names, and the proof that this browser began it.
+async fn prove(hub: &Hub, request: &HttpRequest, hash: &str) -> Result<(InteractionHash, Secret<String>), HttpResponse> {
+    if !InteractionHash::is_well_formed(hash) {
+        return Err(problem::outside(hub, request, ErrorCode::LoginUnknown));
+    }
+    let hash = InteractionHash::new(hash);
+    match hub.cookies.proof(request, &hash) {
+        Some(cookie) => Ok((hash, cookie)),
+        None => Err(problem::other_browser(hub, request, &hash).await),
+    }
+}
+
+async fn prove_form(
+    hub: &Hub,
+    request: &HttpRequest,
+    hash: &str,
+    body: web::Payload,
+    purpose: Purpose,
+) -> Result<(InteractionHash, Secret<String>, Params), HttpResponse> {
+    let params = form::body(request, body).await.map_err(|fault| match fault {
+        FormFault::TooLarge => problem::outside(hub, request, ErrorCode::PayloadTooLarge),
+        _ => problem::bad_request(hub, request, fault.code()),
+    })?;
+    let (hash, cookie) = prove(hub, request, hash).await?;
+    // A consent form binds what was shown; the machine compares that with what stands now.
+    let one = |name| params.one(name).ok().flatten();
+    let shown = if purpose == Purpose::Consent { one("shown").unwrap_or_default() } else { "" };
+    let protected = csrf::same_origin(request).and_then(|()| csrf::check(&cookie, purpose, shown, one("csrf")));
+    if let Err(code) = protected {
+        let reply = hub.logins.glance(&hash).await;
+        let Some(standing) = reply else {
+            return Err(problem::outside(hub, request, ErrorCode::LoginUnknown));
+        };
+        let problem = crate::login::Problem { code, way: crate::login::Way::Choice };
+        return Err(problem::of_login(hub, request, &hash, &cookie, problem, &standing));
+    }
+    Ok((hash, cookie, params))
+}
+
+async fn step(
+    hub: &Hub,
+    request: &HttpRequest,
+    hash: &InteractionHash,
+    cookie: &Secret<String>,
+    asked: Request,
+    from: From,
+) -> HttpResponse {
+    let session = hub.cookies.session(request);
+    match hub.logins.step(hash, asked, session).await {
+        Ok(reply) => respond(hub, request, hash, cookie, reply, from),
+        Err(ended) => problem::ended(hub, request, hash, ended),
+    }
+}
+
+/// Shows what a step came to.
+pub fn respond(
+    hub: &Hub,
+    request: &HttpRequest,
+    hash: &InteractionHash,
+    cookie: &Secret<String>,
+    reply: Reply,
+    from: From,
+) -> HttpResponse {
+    let Reply { answer, standing } = reply;
+    let locale = locale(request, &standing.ui_locales);
+    let mut response = match answer {
+        // After a form or a callback the page gets an address of its own, so that a reload repeats nothing.
+        Answer::Choice { .. } if from != From::Page => see_other(&fragment_free(&problem::interaction(hash), from)),
+        Answer::Choice { banner } => {
+            let query = form::query(request.query_string()).unwrap_or_default();
+            let search = query.one("q").ok().flatten().map(str::to_owned);
+            let choice = view::choice(hub, locale, hash, cookie, &standing, banner, search);
+            page(hub, 200, locale, |chrome| choice.render(chrome))
+        }
+        Answer::Leave { url } => see_other(&url),
+        Answer::ToConsent => see_other(&fragment_free(&format!("{}/consent", problem::interaction(hash)), from)),
+        Answer::Consent(consenting) => {
+            let consent = view::consent(hub, locale, hash, cookie, &standing, &consenting);
+            page(hub, 200, locale, |chrome| consent.render(chrome))
+        }
+        Answer::ServiceProvider { answer, session } => {
+            let answer = match answer {
+                SpAnswer::Redirect { location } => SpAnswer::Redirect { location: fragment_free(&location, from) },
+                SpAnswer::FormPost { action, fields } => SpAnswer::FormPost { action, fields },
+            };
+            let service = hub.federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name));
+            let mut response = to_service_provider(hub, locale, service, answer);
+            if let Some(session) = session {
+                add_cookie(&mut response, &hub.cookies.set_session(&session));
+            }
+            response
+        }
+        Answer::Problem(problem) => problem::of_login(hub, request, hash, cookie, problem, &standing),
+    };
+    if standing.over {
+        let now = hub.env.now();
+        add_cookie(&mut response, &hub.cookies.set_login(hash, cookie, now, now + AFTERLIFE));
+    }
+    response
+}
+
+/// More than eight logins in one browser: the oldest are closed, and their tabs say so when they are next used.
+async fn close_the_oldest(hub: &Hub, request: &HttpRequest) -> Vec<Cookie<'static>> {
+    let held = hub.cookies.logins(request);
+    if held.len() <= MOST_LOGINS {
+        return Vec::new();
+    }
+    let mut open = Vec::new();
+    let mut forgotten = Vec::new();
+    for hash in held {
+        match hub.logins.glance(&hash).await {
+            Some(standing) if !standing.over && !standing.failed => open.push((standing.opened_at, hash)),
+            Some(_) => {}
+            None => forgotten.push(hub.cookies.forget_login(&hash)),
+        }
+    }
+    open.sort_by_key(|(opened_at, _)| *opened_at);
+    let surplus = open.len().saturating_sub(MOST_LOGINS);
+    for (_, hash) in open.into_iter().take(surplus) {
+        // Its cookie stays until the login's end: it proves the tab that will be told why.
+        let _told_later = hub.logins.step(&hash, Request::Displace, None).await;
+    }
+    forgotten
+}
+
+fn fragment_free(location: &str, from: From) -> String {
+    match from {
+        From::Callback => format!("{location}#"),
+        From::Form | From::Page => location.to_owned(),
+    }
+}
+
+pub(super) fn add_cookie(response: &mut HttpResponse, cookie: &Cookie<'_>) {
+    // A name and a value of our own making always fit into a header.
+    if let Ok(value) = actix_web::http::header::HeaderValue::from_str(&cookie.to_string()) {
+        response.headers_mut().append(SET_COOKIE, value);
+    }
+}

@@ -1,0 +1,14 @@
+//! Discovery and keys (spec 4.1, 4.2; decisions 14): open to anyone, cacheable for ten minutes.
+
+use actix_web::{HttpResponse, web};
+
+use super::answer::{json, public};
+use super::hub::Hub;
+
+pub async fn discovery(hub: web::Data<Hub>) -> HttpResponse {
+    public(json(hub.discovery.clone()))
+}
+
+pub async fn jwks(hub: web::Data<Hub>) -> HttpResponse {
+    public(json(hub.keyring.load().jwks(hub.env.now(), hub.key_grace)))
+}

@@ -1,0 +1,136 @@
+//! The one place where an error becomes a page: every page that can't go on says what happened, who can mend it, and
+//! how to get on (decisions 5 and 13). No page carries internals.
+
+use actix_web::http::header::RETRY_AFTER;
+use actix_web::{HttpRequest, HttpResponse};
+
+use super::answer::{BASE_PATH, locale, page};
+use super::csrf::{self, Purpose};
+use super::hub::Hub;
+use super::pages::{Detail, ErrorPage, Field, Leave, Locale, Way};
+use crate::actor::{Ended, Standing};
+use crate::digest;
+use crate::ids::{InteractionHash, Secret};
+use crate::login::{self, Problem};
+use crate::protocol::catalogue::ErrorCode;
+
+/// The 400 page of the protocol's surface: `Y000400`, and the precise code beside it. No link to anything unproven.
+#[must_use]
+pub fn bad_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
+    let entry = precise.entry();
+    let mut error = plain(hub, ErrorCode::BadRequest);
+    if precise != ErrorCode::BadRequest {
+        error.detail = Some(Detail { code: entry.code.to_owned(), line: entry.description.to_owned() });
+    }
+    tracing::info!(support_id = error.support_id, code = entry.code, "a malformed request was refused");
+    page(hub, 400, locale(request, &[]), |chrome| error.render(chrome))
+}
+
+/// An error outside any login.
+#[must_use]
+pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+    let error = plain(hub, code);
+    tracing::info!(support_id = error.support_id, code = code.entry().code, "a request was refused");
+    respond(hub, locale(request, &[]), &error)
+}
+
+/// A browser that can't prove that the login is its own: all it gets is the way to the service's home page.
+pub async fn other_browser(hub: &Hub, request: &HttpRequest, hash: &InteractionHash) -> HttpResponse {
+    let Some(standing) = hub.logins.glance(hash).await else {
+        return outside(hub, request, ErrorCode::LoginUnknown);
+    };
+    let locale = locale(request, &standing.ui_locales);
+    let mut error = about(hub, ErrorCode::LoginOtherBrowser, &standing, locale);
+    error.ways = home(hub, &standing).into_iter().collect();
+    tracing::info!(
+        support_id = error.support_id,
+        code = error.code.entry().code,
+        "a browser without the login's cookie was refused"
+    );
+    respond(hub, locale, &error)
+}
+
+/// A step that could not be taken at all.
+#[must_use]
+pub fn ended(hub: &Hub, request: &HttpRequest, hash: &InteractionHash, ended: Ended) -> HttpResponse {
+    let code = match ended {
+        Ended::Unknown => ErrorCode::LoginUnknown,
+        Ended::Interrupted => ErrorCode::Interrupted,
+        Ended::Hub(code) => code,
+    };
+    let mut error = plain(hub, code);
+    if ended != Ended::Unknown {
+        error.ways = vec![Way::TryAgain { href: interaction(hash) }];
+    }
+    tracing::warn!(support_id = error.support_id, code = code.entry().code, "a login step could not be taken");
+    respond(hub, locale(request, &[]), &error)
+}
+
+/// A refusal by the login machine, with the way on that it names.
+#[must_use]
+pub fn of_login(
+    hub: &Hub,
+    request: &HttpRequest,
+    hash: &InteractionHash,
+    cookie: &Secret<String>,
+    problem: Problem,
+    standing: &Standing,
+) -> HttpResponse {
+    let locale = locale(request, &standing.ui_locales);
+    let mut error = about(hub, problem.code, standing, locale);
+    error.ways = match problem.way {
+        login::Way::Choice => vec![Way::Continue { href: interaction(hash) }],
+        login::Way::ServiceProvider => {
+            let fields = vec![Field::new("csrf", csrf::token(cookie, Purpose::Cancel, ""))];
+            vec![Way::BackToService(Leave::Post { action: format!("{}/cancel", interaction(hash)), fields })]
+        }
+        login::Way::HomePage => home(hub, standing).into_iter().collect(),
+    };
+    respond(hub, locale, &error)
+}
+
+#[must_use]
+pub fn interaction(hash: &InteractionHash) -> String {
+    format!("{BASE_PATH}/interaction/{hash}")
+}
+
+/// For the shell, which answers before any endpoint is found.
+#[must_use]
+pub fn early(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+    let error = plain(hub, code);
+    respond(hub, locale(request, &[]), &error)
+}
+
+fn plain(hub: &Hub, code: ErrorCode) -> ErrorPage {
+    let random = digest::base64url(&hub.env.entropy().bits256());
+    let support_id: String = random.chars().filter(char::is_ascii_alphanumeric).take(12).collect::<String>().to_uppercase();
+    ErrorPage { code, detail: None, service: None, provider: None, claim: None, ways: Vec::new(), support_id, at: hub.env.now() }
+}
+
+fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> ErrorPage {
+    let service = hub.federation.service(&standing.client_id).map(|sp| locale.pick(&sp.name).to_owned());
+    ErrorPage {
+        code,
+        detail: None,
+        service,
+        provider: None,
+        claim: None,
+        ways: Vec::new(),
+        support_id: standing.support_id.to_string(),
+        at: hub.env.now(),
+    }
+}
+
+fn home(hub: &Hub, standing: &Standing) -> Option<Way> {
+    let service = hub.federation.service(&standing.client_id)?;
+    Some(Way::ServiceHome { href: service.registration.home_page.clone() })
+}
+
+fn respond(hub: &Hub, locale: Locale, error: &ErrorPage) -> HttpResponse {
+    let status = error.code.entry().status;
+    let mut response = page(hub, status, locale, |chrome| error.render(chrome));
+    if status == 503 {
+        response.headers_mut().insert(RETRY_AFTER, actix_web::http::header::HeaderValue::from_static("5"));
+    }
+    response
+}

@@ -1,0 +1,53 @@
+//! `POST /api/v2/token` and `GET|POST /api/v2/userinfo` (spec 4.7, 4.8; decisions 6). All JSON, or a JWT.
+
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use actix_web::{HttpRequest, HttpResponse, web};
+
+use super::answer::{json, json_error, jwt};
+use super::form::{self, FormFault};
+use super::hub::Hub;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::{token, userinfo};
+
+pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+    match redeem(&hub, &request, body).await {
+        Ok(answer) => json(answer),
+        Err(code) => refused(&hub, code),
+    }
+}
+
+async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Vec<u8>, ErrorCode> {
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    let params = match form::body(request, body).await {
+        Ok(params) => params,
+        Err(FormFault::NotForm) => return Err(ErrorCode::TokenNotForm),
+        Err(fault) => return Err(fault.code()),
+    };
+    let asked = token::parse(content_type, &authorization(request), &params)?;
+    let answer = hub.grants.redeem(&asked).await?;
+    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal)
+}
+
+pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
+    let query = form::query(request.query_string()).unwrap_or_default();
+    let answered = match userinfo::parse(&authorization(&request), &query) {
+        Ok(token) => hub.grants.userinfo(token.reveal()).await,
+        Err(code) => Err(code),
+    };
+    match answered {
+        Ok(token) => jwt(token),
+        Err(code) => refused(&hub, code),
+    }
+}
+
+/// Every `Authorization` header: two of them are a finding, not a choice.
+fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
+    request.headers().get_all(AUTHORIZATION).map(|value| value.as_bytes()).collect()
+}
+
+fn refused(hub: &Hub, code: ErrorCode) -> HttpResponse {
+    let entry = code.entry();
+    hub.metrics.token_refused(entry.code);
+    tracing::info!(code = entry.code, "a token or userinfo request was refused");
+    json_error(code)
+}

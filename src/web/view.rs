@@ -1,0 +1,87 @@
+//! From where a login stands to what a page shows.
+
+use super::csrf::{self, Purpose};
+use super::hub::Hub;
+use super::pages::{self, Banner, ChoicePage, ConsentPage, Locale, Provider, Question, Refusal, Unavailable};
+use crate::actor::{Obstacle, Standing};
+use crate::ids::{InteractionHash, Secret};
+use crate::login::{self, Consenting, Source};
+
+pub fn choice(
+    hub: &Hub,
+    locale: Locale,
+    hash: &InteractionHash,
+    cookie: &Secret<String>,
+    standing: &Standing,
+    banner: Option<login::Banner>,
+    query: Option<String>,
+) -> ChoicePage {
+    let (mut providers, mut unavailable) = (Vec::new(), Vec::new());
+    for entry in hub.connectors.choices(&standing.client_id, standing.level) {
+        let name = locale.pick(&entry.name).to_owned();
+        match entry.obstacle {
+            None => providers.push(Provider { id: entry.id.to_string(), name, logo: None }),
+            Some(_) if hub.federation.unavailable == crate::config::Unavailable::Hidden => {}
+            Some(Obstacle::Off) => unavailable.push(Unavailable { name, reason: Refusal::Off }),
+            Some(Obstacle::NotForThisService) => unavailable.push(Unavailable { name, reason: Refusal::NotForThisService }),
+            Some(Obstacle::LevelTooLow) => unavailable.push(Unavailable { name, reason: Refusal::TooLow }),
+        }
+    }
+    ChoicePage {
+        interaction: hash.to_string(),
+        choose_csrf: csrf::token(cookie, Purpose::Choose, ""),
+        cancel_csrf: csrf::token(cookie, Purpose::Cancel, ""),
+        service: service(hub, locale, standing),
+        service_logo: None,
+        level: standing.level,
+        providers,
+        unavailable,
+        query,
+        banner: banner.map(|banner| Banner {
+            provider: banner
+                .connector
+                .and_then(|id| hub.connectors.name(&id))
+                .map(|name| locale.pick(&name).to_owned())
+                .unwrap_or_default(),
+            code: banner.code,
+            support_id: standing.support_id.to_string(),
+        }),
+        notice: None,
+    }
+}
+
+pub fn consent(
+    hub: &Hub,
+    locale: Locale,
+    hash: &InteractionHash,
+    cookie: &Secret<String>,
+    standing: &Standing,
+    consenting: &Consenting,
+) -> ConsentPage {
+    let proven = &consenting.proven;
+    let shown = consenting.shown();
+    let provider = hub.connectors.name(&proven.authentication.connector);
+    ConsentPage {
+        interaction: hash.to_string(),
+        csrf: csrf::token(cookie, Purpose::Consent, &shown),
+        shown,
+        service: service(hub, locale, standing),
+        provider: provider.map(|name| locale.pick(&name).to_owned()).unwrap_or_default(),
+        source: match proven.source {
+            Source::Register => pages::Source::Register,
+            Source::Provider => pages::Source::Provider,
+        },
+        question: if consenting.explicit { Question::Consent } else { Question::Information },
+        claims: proven
+            .claims
+            .iter()
+            .filter_map(|(name, value)| {
+                Some(pages::Claim { name: pages::ClaimName::of_wire(name)?, value: value.as_str().map(str::to_owned) })
+            })
+            .collect(),
+    }
+}
+
+fn service(hub: &Hub, locale: Locale, standing: &Standing) -> String {
+    hub.federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned()
+}
