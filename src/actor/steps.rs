@@ -112,7 +112,7 @@ async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
                 return Ok((Cached { login, version }, answer));
             }
             Then::Do(effect) => {
-                let report = perform(means, &login, effect).await;
+                let report = perform(means, &login, *effect).await;
                 step = login::on_report(login, report, &world(means.env.now()));
             }
         }

@@ -310,7 +310,7 @@ pub enum Save {
 
 #[derive(Debug)]
 pub enum Then {
-    Do(Effect),
+    Do(Box<Effect>),
     Answer(Answer),
 }
 
@@ -406,12 +406,12 @@ impl Step {
 
     /// A new state, stored before the effect begins.
     fn settle_then(ticket: Ticket, state: State, effect: Effect) -> Self {
-        Self { login: Login { ticket, state }, save: Save::Yes, then: Then::Do(effect) }
+        Self { login: Login { ticket, state }, save: Save::Yes, then: Then::Do(Box::new(effect)) }
     }
 
     /// A state that need not outlive this process.
     fn pass_through(ticket: Ticket, state: State, effect: Effect) -> Self {
-        Self { login: Login { ticket, state }, save: Save::No, then: Then::Do(effect) }
+        Self { login: Login { ticket, state }, save: Save::No, then: Then::Do(Box::new(effect)) }
     }
 }
 

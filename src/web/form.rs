@@ -209,7 +209,7 @@ mod tests {
             sent.set(n);
             Ok(Bytes::from_static(&[b'a'; 1024]))
         });
-        assert_eq!(Pairs::from_body(&request, kibibytes).await, Err(FormFault::TooLarge));
+        assert_eq!(super::body(&request, kibibytes).await, Err(FormFault::TooLarge));
         assert_eq!(sent.get(), 64, "refused with the first chunk too many");
     }
 

@@ -227,7 +227,7 @@ impl Host {
 mod tests {
     use super::*;
     use crate::env::Timestamp;
-    use crate::web::form::Pairs;
+    use crate::web::form;
     use actix_web::dev::Payload;
     use actix_web::middleware::from_fn;
     use actix_web::test::TestRequest;
@@ -249,7 +249,7 @@ mod tests {
     }
 
     async fn form(request: HttpRequest, body: web::Payload) -> HttpResponse {
-        match Pairs::from_body(&request, body).await {
+        match form::body(&request, body).await {
             Ok(_) => HttpResponse::Ok().finish(),
             Err(fault) => HttpResponse::BadRequest().body(fault.to_string()),
         }

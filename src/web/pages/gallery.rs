@@ -84,6 +84,7 @@ pub(super) fn consent(question: Question) -> ConsentPage {
     ConsentPage {
         interaction: HASH.into(),
         csrf: "c".repeat(43),
+        shown: "s".repeat(43),
         service: "Mairie de Saint-Étienne".into(),
         provider: "Impôts".into(),
         source: Source::Register,
