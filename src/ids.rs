@@ -9,6 +9,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use crate::digest;
+use crate::env::Entropy;
 
 macro_rules! string_id {
     ($(#[$doc:meta])* $name:ident) => {
@@ -96,6 +97,17 @@ impl InteractionHash {
     #[must_use]
     pub fn is_well_formed(value: &str) -> bool {
         value.len() == 43 && value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_')
+    }
+}
+
+impl SupportId {
+    /// 60 bits in Crockford's base 32: short enough to read out, no I, L, O or U to mistake.
+    #[must_use]
+    pub fn fresh(entropy: &dyn Entropy) -> Self {
+        const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
+        let bits = entropy.bits256();
+        let letters = bits.iter().take(12).filter_map(|byte| ALPHABET.get(usize::from(byte & 31)));
+        Self::new(letters.map(|letter| char::from(*letter)).collect::<String>())
     }
 }
 

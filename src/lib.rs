@@ -1,6 +1,7 @@
 //! Passerelle: an identity federation hub.
 
 pub mod actor;
+pub mod app;
 pub mod assurance;
 pub mod config;
 pub mod connector;

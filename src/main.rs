@@ -1,2 +1,252 @@
-//! The thin binary.
-fn main() {}
+//! The thin binary: parse arguments, load the configuration, run.
+
+use std::net::TcpListener;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use clap::{Parser, Subcommand};
+use passerelle::app::{Parts, Program};
+use passerelle::config::model::{Log, LogFormat};
+use passerelle::config::{self, Environment, Loaded};
+use passerelle::demo::Demo;
+use passerelle::env::{Env, Timestamp};
+use passerelle::protocol::catalogue;
+use passerelle::telemetry;
+use passerelle::token::keyfiles;
+use passerelle::token::keyring::LEAD;
+
+/// An identity federation hub.
+#[derive(Parser)]
+#[command(version, about)]
+struct Arguments {
+    #[command(subcommand)]
+    command: Command,
+}
+
+#[derive(Subcommand)]
+enum Command {
+    /// Run the hub.
+    Serve {
+        /// Folder of passerelle.toml.
+        #[arg(long, default_value = "config")]
+        config: PathBuf,
+    },
+    /// Check the configuration: every file, key and rule.
+    Check {
+        #[arg(long, default_value = "config")]
+        config: PathBuf,
+        /// Ask every identity provider for its metadata and keys as well.
+        #[arg(long)]
+        online: bool,
+    },
+    /// Run a hub, two sandbox identity providers and a service provider, all on this machine.
+    Demo {
+        /// Port of the hub; the others follow from it. 0 takes free ones.
+        #[arg(long, default_value_t = 8080)]
+        port: u16,
+    },
+    /// List every error code.
+    Errors {
+        /// As the Markdown page of the documentation.
+        #[arg(long)]
+        markdown: bool,
+    },
+    /// Signing keys.
+    Keys {
+        #[command(subcommand)]
+        command: KeysCommand,
+    },
+    /// Generate what editors and readers need to know of the configuration.
+    Schemas {
+        /// Write the JSON Schemas into this folder.
+        #[arg(long)]
+        write: Option<PathBuf>,
+        /// Write the reference into this file.
+        #[arg(long)]
+        reference: Option<PathBuf>,
+    },
+}
+
+#[derive(Subcommand)]
+enum KeysCommand {
+    /// Make the first keys: EC P-256 and RSA, and the key of the subjects if a file is named for it.
+    New {
+        #[arg(long, default_value = "config/keys")]
+        dir: PathBuf,
+        /// File of the pairwise subjects' key; never overwritten.
+        #[arg(long)]
+        subject_key: Option<PathBuf>,
+    },
+    /// List the keys and what each is good for.
+    List {
+        #[arg(long, default_value = "config/keys")]
+        dir: PathBuf,
+    },
+    /// Make the next keys. They are published at once, and sign twenty minutes later.
+    Rotate {
+        #[arg(long, default_value = "config/keys")]
+        dir: PathBuf,
+    },
+}
+
+fn main() -> ExitCode {
+    match run(Arguments::parse().command) {
+        Ok(code) => code,
+        Err(message) => {
+            eprintln!("passerelle: {message}");
+            ExitCode::FAILURE
+        }
+    }
+}
+
+fn run(command: Command) -> Result<ExitCode, String> {
+    match command {
+        Command::Serve { config } => serve(&config)?,
+        Command::Check { config, online } => return check(&config, online),
+        Command::Demo { port } => demo(port)?,
+        Command::Errors { markdown: true } => print!("{}", catalogue::markdown()),
+        Command::Errors { markdown: false } => print!("{}", catalogue::table()),
+        Command::Keys { command } => keys(command)?,
+        Command::Schemas { write, reference } => schemas(write.as_deref(), reference.as_deref())?,
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn serve(folder: &Path) -> Result<(), String> {
+    let loaded = load(folder)?;
+    log_to(&loaded.settings.log)?;
+    for warning in &loaded.warnings {
+        tracing::warn!(%warning, "allowed, but worth a thought");
+    }
+    let listen = |address| TcpListener::bind(address).map_err(|error| format!("{address} can not be listened on: {error}"));
+    let (public, private) = (listen(loaded.settings.public.listen)?, listen(loaded.settings.private.listen)?);
+    in_system(async move {
+        let program = Program::build(&loaded, Parts::real()).map_err(|fault| fault.to_string())?;
+        let running = program.start(public, Some(private)).map_err(|fault| fault.to_string())?;
+        tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
+        asked_to_stop().await?;
+        tracing::info!("going down");
+        running.stop().await;
+        Ok(())
+    })
+}
+
+fn demo(port: u16) -> Result<(), String> {
+    log_to(&Log { format: LogFormat::Human, filter: "warn".into() })?;
+    in_system(async move {
+        let demo = Demo::start(port, &Env::system()).map_err(|fault| fault.to_string())?;
+        println!("The demo runs until you press Ctrl+C.");
+        println!("  hub                 {}", demo.hub);
+        println!("  its probes, metrics {}/metrics", demo.private);
+        for provider in &demo.identity_providers {
+            println!("  identity provider   {provider}");
+        }
+        println!("\nOpen {}", demo.open);
+        asked_to_stop().await?;
+        demo.stop().await;
+        Ok(())
+    })
+}
+
+fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
+    let loaded = config::load(folder, &Environment::of_process());
+    print!("{}", config::report(&loaded));
+    let Ok(loaded) = loaded else {
+        return Ok(ExitCode::FAILURE);
+    };
+    if !online {
+        return Ok(ExitCode::SUCCESS);
+    }
+    let findings =
+        in_system(async move { passerelle::app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string()) })?;
+    let mut all_well = true;
+    for (connector, outcome) in findings {
+        match outcome {
+            Ok(()) => println!("{connector}: metadata and keys are fine"),
+            Err(fault) => {
+                all_well = false;
+                println!("{connector}: {fault}");
+            }
+        }
+    }
+    Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn keys(command: KeysCommand) -> Result<(), String> {
+    let env = Env::system();
+    match command {
+        KeysCommand::New { dir, subject_key } => {
+            for kid in keyfiles::create(&dir, &env).map_err(|fault| fault.to_string())? {
+                println!("made {kid}");
+            }
+            if let Some(path) = subject_key {
+                let outcome = keyfiles::create_subject_key(&path, &env).map_err(|fault| fault.to_string())?;
+                println!("subject key {}: {outcome:?}", path.display());
+            }
+        }
+        KeysCommand::List { dir } => {
+            for row in keyfiles::list(&dir, env.now()).map_err(|fault| fault.to_string())? {
+                let until = row.until.map_or_else(|| "-".to_owned(), in_words);
+                println!("{}  {}  {:?}  since {}  until {until}", row.kid, row.alg.as_str(), row.state, in_words(row.since));
+            }
+        }
+        KeysCommand::Rotate { dir } => {
+            let rotation = keyfiles::rotate(&dir, &env, LEAD).map_err(|fault| fault.to_string())?;
+            for kid in &rotation.added {
+                println!("made {kid}: published now, signs from {}", in_words(rotation.signs_from));
+            }
+            for kid in &rotation.removed {
+                println!("removed {kid}: nothing signed by it is alive");
+            }
+        }
+    }
+    Ok(())
+}
+
+/// A moment as an operator reads it, in UTC.
+fn in_words(at: Timestamp) -> String {
+    let seconds = i64::try_from(at.seconds()).unwrap_or(i64::MAX);
+    chrono::DateTime::from_timestamp(seconds, 0)
+        .map_or_else(|| seconds.to_string(), |at| at.format("%Y-%m-%d %H:%M:%SZ").to_string())
+}
+
+fn schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), String> {
+    if let Some(folder) = write {
+        config::write_schemas(folder).map_err(|error| format!("{} can not be written: {error}", folder.display()))?;
+    }
+    if let Some(file) = reference {
+        let text = config::reference_markdown();
+        std::fs::write(file, text).map_err(|error| format!("{} can not be written: {error}", file.display()))?;
+    }
+    if write.is_none() && reference.is_none() {
+        for (name, schema) in config::schemas() {
+            println!("{name}: {schema:#}");
+        }
+    }
+    Ok(())
+}
+
+fn load(folder: &Path) -> Result<Loaded, String> {
+    let loaded = config::load(folder, &Environment::of_process());
+    let report = config::report(&loaded);
+    loaded.map_err(|_| format!("the configuration is not usable\n{report}"))
+}
+
+fn log_to(log: &Log) -> Result<(), String> {
+    telemetry::init_logging(log.format, &log.filter).map_err(|fault| fault.to_string())
+}
+
+fn in_system<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
+    actix::System::new().block_on(work)
+}
+
+/// SIGTERM, or Ctrl+C.
+async fn asked_to_stop() -> Result<(), String> {
+    use tokio::signal::unix::{SignalKind, signal};
+    let mut terminate = signal(SignalKind::terminate()).map_err(|error| format!("signals can't be received: {error}"))?;
+    tokio::select! {
+        _ = terminate.recv() => {}
+        _ = tokio::signal::ctrl_c() => {}
+    }
+    Ok(())
+}

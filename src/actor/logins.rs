@@ -11,8 +11,6 @@ use tokio::sync::Semaphore;
 use super::login::{LoginActor, Take};
 use super::means::Means;
 use super::steps::{self, BrowserStep};
-use crate::digest;
-use crate::env::Entropy;
 use crate::env::Timestamp;
 use crate::grant::store_code;
 use crate::ids::{ClientId, InteractionHash, Secret, Subject, SupportId};
@@ -123,7 +121,7 @@ impl Logins {
         let hash = InteractionHash::of_cookie(&cookie);
         let ticket = Ticket {
             hash: hash.clone(),
-            support_id: support_id(means.env.entropy()),
+            support_id: SupportId::fresh(means.env.entropy()),
             request,
             wanted,
             opened_at: now,
@@ -216,12 +214,4 @@ impl std::fmt::Debug for Logins {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Logins")
     }
-}
-
-/// 60 bits in Crockford's base 32: short enough to read out, no I, L, O or U to mistake.
-fn support_id(fresh: &dyn Entropy) -> SupportId {
-    const ALPHABET: &[u8; 32] = b"0123456789ABCDEFGHJKMNPQRSTVWXYZ";
-    let bits = digest::sha256(&fresh.bits256());
-    let letters = bits.iter().take(12).filter_map(|byte| ALPHABET.get(usize::from(byte & 31)));
-    SupportId::new(letters.map(|letter| char::from(*letter)).collect::<String>())
 }

@@ -18,8 +18,10 @@ pub mod logins;
 mod means;
 pub mod registry;
 mod reuse;
+mod sandbox;
 mod steps;
 
 pub use logins::{Ended, Logins, Reply, Standing, Unserved};
 pub use means::Means;
 pub use registry::{ChoiceEntry, Connectors, Obstacle};
+pub use sandbox::{SandboxOffer, SandboxRefusal};

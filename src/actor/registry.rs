@@ -124,9 +124,7 @@ impl Connectors {
         self.snapshot.load().get(id).map(|entry| entry.plan.facts.clone())
     }
 
-    /// The connector itself: for the sandbox's own page, and for `check --online`.
-    #[must_use]
-    pub fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
+    pub(super) fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
         self.snapshot.load().get(id).map(|entry| Arc::clone(&entry.plan.connector))
     }
 
@@ -181,10 +179,12 @@ pub struct Registry {
     connectors: Connectors,
     calls: usize,
     metrics: Arc<Metrics>,
+    arbiters: Vec<ArbiterHandle>,
 }
 
 impl Registry {
-    /// Starts the registry on the current arbiter, and gives the shared view, already filled.
+    /// Starts the registry on the first of `arbiters`, which must not be web workers, spreads the connectors over
+    /// all of them, and gives the shared view, already filled.
     #[must_use]
     pub fn start(
         plans: Vec<Plan>,
@@ -192,11 +192,15 @@ impl Registry {
         order: Vec<ConnectorId>,
         calls: usize,
         metrics: Arc<Metrics>,
+        arbiters: Vec<ArbiterHandle>,
     ) -> Connectors {
         let connectors = Connectors { snapshot: Arc::default(), federation, order: order.into() };
-        let registry = Self { connectors: connectors.clone(), calls, metrics };
+        let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters };
         registry.apply(plans);
-        Actor::start(registry);
+        match registry.arbiters.first().cloned() {
+            Some(arbiter) => drop(Self::start_in_arbiter(&arbiter, |_| registry)),
+            None => drop(Actor::start(registry)),
+        }
         connectors
     }
 
@@ -207,7 +211,13 @@ impl Registry {
 
     fn activate(&self, plan: Plan) -> Entry {
         let actor = ConnectorActor::new(plan.id.clone(), Arc::clone(&plan.connector), self.calls, Arc::clone(&self.metrics));
-        Entry { handle: ConnectorHandle::new(actor.start()), plan }
+        // By its name, so that a revived actor comes to live where its predecessor did.
+        let place = plan.id.as_str().bytes().map(usize::from).sum::<usize>() % self.arbiters.len().max(1);
+        let address = match self.arbiters.get(place) {
+            Some(arbiter) => ConnectorActor::start_in_arbiter(arbiter, |_| actor),
+            None => actor.start(),
+        };
+        Entry { handle: ConnectorHandle::new(address), plan }
     }
 
     /// actix's `Supervisor` does not bring an actor back after a panic, so the registry does.

@@ -11,6 +11,7 @@ use super::pages::Theme;
 use crate::actor::{Connectors, Logins};
 use crate::assurance::Platform;
 use crate::config::Federation;
+use crate::config::theme::Logo;
 use crate::env::Env;
 use crate::grant::Grants;
 use crate::telemetry::Metrics;
@@ -28,6 +29,8 @@ pub struct Hub {
     pub metrics: Arc<Metrics>,
     pub cookies: Cookies,
     pub theme: Theme,
+    /// Served at `/assets/logo`.
+    pub logo: Option<Logo>,
     /// Whether `/sandbox/…` exists at all.
     pub sandbox: Sandbox,
     /// The discovery document, computed once.

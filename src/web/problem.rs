@@ -7,10 +7,10 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::answer::{BASE_PATH, locale, page};
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
-use super::pages::{Detail, ErrorPage, Field, Leave, Locale, Way};
+use super::pages::{Chrome, Detail, ErrorPage, Field, Leave, Locale, Theme, Way};
 use crate::actor::{Ended, Standing};
-use crate::digest;
-use crate::ids::{InteractionHash, Secret};
+use crate::env::Env;
+use crate::ids::{InteractionHash, Secret, SupportId};
 use crate::login::{self, Problem};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -94,17 +94,21 @@ pub fn interaction(hash: &InteractionHash) -> String {
     format!("{BASE_PATH}/interaction/{hash}")
 }
 
-/// For the shell, which answers before any endpoint is found.
+/// The page of the shell, which answers before any endpoint is found.
 #[must_use]
-pub fn early(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
-    let error = plain(hub, code);
-    respond(hub, locale(request, &[]), &error)
+pub fn early(env: &Env, theme: &Theme, locale: Locale, code: ErrorCode) -> String {
+    let error = error_page(env, code);
+    tracing::info!(support_id = error.support_id, code = code.entry().code, "a request was refused before it was read");
+    error.render(&Chrome { locale, nonce: "", theme, base_path: BASE_PATH })
 }
 
 fn plain(hub: &Hub, code: ErrorCode) -> ErrorPage {
-    let random = digest::base64url(&hub.env.entropy().bits256());
-    let support_id: String = random.chars().filter(char::is_ascii_alphanumeric).take(12).collect::<String>().to_uppercase();
-    ErrorPage { code, detail: None, service: None, provider: None, claim: None, ways: Vec::new(), support_id, at: hub.env.now() }
+    error_page(&hub.env, code)
+}
+
+fn error_page(env: &Env, code: ErrorCode) -> ErrorPage {
+    let support_id = SupportId::fresh(env.entropy()).to_string();
+    ErrorPage { code, detail: None, service: None, provider: None, claim: None, ways: Vec::new(), support_id, at: env.now() }
 }
 
 fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> ErrorPage {

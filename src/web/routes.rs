@@ -29,6 +29,7 @@ pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
             vec![web::get().to(login::review), web::post().to(login::consent)],
         ))
         .service(at("/api/v2/callback/{connector}", "GET", vec![web::get().to(login::callback)]))
+        .service(at("/assets/logo", "GET", vec![web::get().to(metadata::logo)]))
         .service(at(path::TOKEN, "POST", vec![web::post().to(token::token)]))
         .service(at(path::USERINFO, "GET, POST", vec![web::get().to(token::userinfo), web::post().to(token::userinfo)]))
         .default_service(web::to(not_found));
