@@ -1,0 +1,88 @@
+// A real OpenID Provider (npm oidc-provider) as the hub's upstream, with a login page of its own.
+import { createServer } from 'node:http';
+import { exportJWK, generateKeyPair } from 'jose';
+import Provider from 'oidc-provider';
+
+const PERSONS = {
+  angela: {
+    given_name: 'Angela Claire Louise', family_name: 'DUBOIS', birthdate: '1962-08-24', gender: 'female',
+    birthplace: '75107', birthcountry: '99100', email: 'angela@example.org', preferred_username: 'Angie',
+  },
+  nobody: {
+    given_name: 'Personne', family_name: 'INCONNUE', birthdate: '1970-01-01', gender: 'female', birthplace: '75101', birthcountry: '99100',
+  },
+};
+const PIVOT = ['given_name', 'family_name', 'birthdate', 'gender', 'birthplace', 'birthcountry'];
+
+async function privateKeys() {
+  return Promise.all(['ES256', 'RS256'].map(async (alg) => {
+    const { privateKey } = await generateKeyPair(alg, { extractable: true });
+    return { ...await exportJWK(privateKey), alg, use: 'sig', kid: `idp-${alg}` };
+  }));
+}
+
+/**
+ * Listens on `port` of loopback as issuer `http://localhost:{port}`.
+ * userinfoAlg: undefined for JSON, or `ES256` for a signed answer. amr: the methods the ID token states.
+ */
+export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'] }) {
+  const issuer = `http://localhost:${port}`;
+  const provider = new Provider(issuer, {
+    jwks: { keys: await privateKeys() },
+    cookies: { keys: ['only-for-tests'] },
+    clients: [{
+      client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
+      response_types: ['code'], token_endpoint_auth_method: 'client_secret_post', require_auth_time: true,
+      id_token_signed_response_alg: 'ES256', ...(userinfoAlg && { userinfo_signed_response_alg: userinfoAlg }),
+    }],
+    scopes: ['openid', 'identite_pivot', 'email', 'preferred_username'],
+    claims: {
+      openid: ['sub', 'acr', 'amr', 'auth_time'], identite_pivot: PIVOT, email: ['email'], preferred_username: ['preferred_username'],
+    },
+    acrValues: ['eidas1'],
+    enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256'], userinfoSigningAlgValues: ['ES256', 'RS256'] },
+    features: { devInteractions: { enabled: false }, jwtUserinfo: { enabled: true }, claimsParameter: { enabled: true } },
+    pkce: { required: () => true },
+    clientBasedCORS: () => false,
+    interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
+    findAccount: (_, id) => PERSONS[id] && { accountId: id, claims: () => ({ sub: `idp-${id}`, ...PERSONS[id] }) },
+    async loadExistingGrant(ctx) {
+      const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
+      grant.addOIDCScope('openid identite_pivot email preferred_username');
+      await grant.save();
+      return grant;
+    },
+    ttl: { AccessToken: 60, AuthorizationCode: 60, IdToken: 60, Interaction: 600, Session: 600, Grant: 600 },
+  });
+  const faults = [];
+  provider.on('server_error', (_, error) => faults.push(error));
+
+  const answer = provider.callback();
+  const server = createServer(async (request, response) => {
+    if (!request.url.startsWith('/interaction/')) return answer(request, response);
+    try {
+      if (request.method === 'GET') {
+        await provider.interactionDetails(request, response);
+        response.writeHead(200, { 'content-type': 'text/html; charset=utf-8' });
+        return response.end(LOGIN_PAGE);
+      }
+      const chunks = [];
+      for await (const chunk of request) chunks.push(chunk);
+      const form = new URLSearchParams(Buffer.concat(chunks).toString());
+      const result = form.get('login') === 'abort'
+        ? { error: 'access_denied', error_description: 'the user <b>went</b> away' }
+        : { login: { accountId: form.get('login'), acr: 'eidas1', amr, remember: false } };
+      return await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
+    } catch (error) {
+      faults.push(error);
+      response.writeHead(500, { 'content-type': 'text/plain' });
+      return response.end(String(error));
+    }
+  });
+  await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
+  return { issuer, faults, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
+}
+
+const LOGIN_PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Real provider</title></head><body>
+<main><h1>Real provider</h1><form method="post"><label>Login <input name="login" value="angela"></label>
+<label>Password <input name="password" type="password"></label><button>Sign in</button></form></main></body></html>`;
