@@ -1,0 +1,226 @@
+// A real browser (Chromium by playwright-core) at the demo: both languages, two sizes, keyboard, no script, and the
+// attacks that need a browser. Screenshots stay in the artifacts; axe-core looks at each page.
+import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { artifacts, serve, startDemo } from './harness.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+const LIMIT = 15_000;
+
+let demo, browser;
+before(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+  demo = await startDemo();
+});
+after(async () => {
+  await browser?.close();
+  await demo?.stop();
+});
+
+/** A fresh browser profile with one page. */
+async function visit({ locale = 'en-GB', viewport = DESKTOP, ...more } = {}) {
+  // The content policy of the pages forbids injected scripts, axe-core's too; another test reads the policy itself.
+  const context = await browser.newContext({ locale, viewport, bypassCSP: true, ...more });
+  context.setDefaultTimeout(LIMIT);
+  const page = await context.newPage();
+  return { context, page };
+}
+
+/** Keeps a picture of the page, and fails on a serious or critical violation. */
+async function look(page, name) {
+  await page.screenshot({ path: path.join(artifacts, `${name}.png`), fullPage: true });
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  const grave = violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' | ')}`);
+  assert.deepEqual(grave, [], name);
+  assert.equal(await page.locator('h1').count(), 1, `${name}: one h1`);
+  const sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(sideways <= 0, `${name}: scrolls sideways by ${sideways} px`);
+}
+
+const at = {
+  choice: (page) => page.locator('form[action$="/provider"] button').first(),
+  // The sandbox's main form: the one where a person is picked.
+  sandbox: (page) => page.locator('form:has(input[type=radio]) button.main, form:has(input[type=radio]) button[type=submit]').first(),
+  consent: (page) => page.locator('form[action$="/consent"] button[value=yes]'),
+};
+const startButton = (page) => page.locator('main a[href], main button').first();
+const home = () => new URL(demo.url).origin;
+const atHome = (page) => page.waitForURL((url) => url.origin === home(), { timeout: LIMIT });
+
+/** From the demo service provider to the consent page; `press` is how a button is used. */
+async function toConsent(page, press, seen = async () => {}) {
+  await page.goto(demo.url);
+  await seen('1-service');
+  await press(startButton(page));
+  await at.choice(page).waitFor();
+  await seen('2-choice');
+  await press(at.choice(page));
+  await at.sandbox(page).waitFor();
+  await seen('3-sandbox');
+  await press(at.sandbox(page));
+  await at.consent(page).waitFor();
+  await seen('4-consent');
+}
+const click = (target) => target.click();
+/** Tab until the target has the focus, as a person without a mouse does, then Enter. */
+async function byKeyboard(target) {
+  const page = target.page();
+  for (let presses = 0; presses < 60; presses += 1) {
+    if (await target.evaluate((element) => element === document.activeElement)) {
+      const outline = await target.evaluate((element) => { const s = getComputedStyle(element); return s.outlineStyle !== 'none' || s.boxShadow !== 'none'; });
+      assert.ok(outline, 'the focus can be seen');
+      await page.keyboard.press('Enter');
+      return;
+    }
+    await page.keyboard.press('Tab');
+  }
+  assert.fail(`Tab never reaches ${target}`);
+}
+/** The demo's last page: back at the service provider, signed in. */
+async function assertSignedIn(page) {
+  await atHome(page);
+  const text = await page.locator('main').innerText();
+  assert.match(text, /eidas1/);
+  assert.match(text, /sub/);
+}
+
+const runs = [
+  { name: 'fr-desktop', locale: 'fr-FR', viewport: DESKTOP, lang: 'fr', press: click },
+  { name: 'en-phone', locale: 'en-GB', viewport: PHONE, lang: 'en', press: click },
+  { name: 'fr-phone', locale: 'fr-FR', viewport: PHONE, lang: 'fr', press: click },
+  { name: 'en-desktop-keyboard', locale: 'en-GB', viewport: DESKTOP, lang: 'en', press: byKeyboard },
+];
+for (const { name, locale, viewport, lang, press } of runs) {
+  test(`R001: someone signs in through the demo: ${name}`, async () => {
+    const { context, page } = await visit({ locale, viewport });
+    const seen = async (step) => {
+      assert.equal((await page.locator('html').getAttribute('lang')).slice(0, 2), lang, step);
+      await look(page, `${name}-${step}`);
+    };
+    await toConsent(page, press, seen);
+    await press(at.consent(page));
+    await assertSignedIn(page);
+    await seen('5-signed-in');
+    await context.close();
+  });
+}
+
+test('someone signs in with JavaScript switched off', async () => {
+  const { context, page } = await visit({ javaScriptEnabled: false });
+  await toConsent(page, click);
+  await at.consent(page).click();
+  await assertSignedIn(page);
+  await context.close();
+});
+
+test('the pages live under their own content policy: nothing is blocked, nothing comes from elsewhere', async () => {
+  const context = await browser.newContext({ locale: 'en-GB' });
+  context.setDefaultTimeout(LIMIT);
+  const page = await context.newPage();
+  const faults = [];
+  page.on('console', (message) => { if (['error', 'warning'].includes(message.type())) faults.push(message.text()); });
+  page.on('pageerror', (error) => faults.push(String(error)));
+  page.on('request', (r) => { if (!['localhost', '127.0.0.1'].includes(new URL(r.url()).hostname)) faults.push(`asked ${r.url()}`); });
+  await toConsent(page, click);
+  await at.consent(page).click();
+  await assertSignedIn(page);
+  assert.deepEqual(faults.filter((f) => !/favicon/.test(f)), []);
+  await context.close();
+});
+
+test('R117: a callback from another browser is refused, and its owner still finishes', async () => {
+  const [owner, thief] = [await visit(), await visit()];
+  await owner.page.goto(demo.url);
+  await startButton(owner.page).click();
+  await at.choice(owner.page).click();
+  await at.sandbox(owner.page).waitFor();
+  let callback;
+  await owner.page.route(/\/api\/v2\/callback\//, (route) => { callback = route.request().url(); return route.abort(); });
+  // A navigation that follows a redirect is not offered to `route`; the request event sees each hop.
+  owner.page.on('request', (r) => { if (/\/api\/v2\/callback\//.test(r.url())) callback ??= r.url(); });
+  await at.sandbox(owner.page).click();
+  await at.consent(owner.page).waitFor().catch(() => {});
+  assert.ok(callback, 'no callback was seen');
+  const answer = await thief.page.goto(callback);
+  assert.ok(answer.status() >= 400 && answer.status() < 500, String(answer.status()));
+  assert.ok(!thief.page.url().startsWith(home()), 'the thief reached the service provider');
+  await look(thief.page, 'attack-other-browser');
+  await owner.page.unroute(/\/api\/v2\/callback\//);
+  if (!await at.consent(owner.page).isVisible()) await owner.page.goto(callback);
+  await at.consent(owner.page).click();
+  await assertSignedIn(owner.page);
+  await Promise.all([owner.context.close(), thief.context.close()]);
+});
+
+test('a POST authorize from another site touches nothing the browser has', async () => {
+  const { context, page } = await visit();
+  let asked;
+  page.on('request', (r) => { if (/\/api\/v2\/authorize\?/.test(r.url())) asked ??= r.url(); });
+  await toConsent(page, click);
+  assert.ok(asked, 'no authorization request was seen');
+  const before = await context.cookies(asked);
+  // `localhost` and `127.0.0.1` are two sites; the attacker's page posts an authorization request by itself.
+  const [address, query] = asked.split('?');
+  const inputs = [...new URLSearchParams(query)].map(([n, v]) => {
+    const long = ['state', 'nonce'].includes(n) ? v.padEnd(40, 'x') : v;
+    return `<input type="hidden" name="${n}" value="${long.replaceAll('&', '&amp;').replaceAll('"', '&quot;')}">`;
+  });
+  const attacker = await serve((_, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end(`<form method="post" action="${address}">${inputs.join('')}</form><script>document.forms[0].submit()</script>`);
+  });
+  try {
+    const tab = await context.newPage();
+    await tab.goto(`http://127.0.0.1:${attacker.port}/`);
+    await tab.waitForURL(/\/interaction\//);
+    const now = await context.cookies(asked);
+    for (const cookie of before) {
+      assert.equal(now.find((c) => c.name === cookie.name)?.value, cookie.value, 'a cookie of the login in progress changed');
+    }
+    await page.bringToFront();
+    await at.consent(page).click();
+    await assertSignedIn(page);
+  } finally {
+    await attacker.close();
+    await context.close();
+  }
+});
+
+test('a double-clicked consent gives one code', async () => {
+  const { context, page } = await visit();
+  const codes = new Set();
+  page.on('request', (r) => {
+    const url = new URL(r.url());
+    if (url.origin === home() && url.searchParams.has('code')) codes.add(url.searchParams.get('code'));
+  });
+  await toConsent(page, click);
+  await at.consent(page).dblclick();
+  await assertSignedIn(page);
+  assert.equal(codes.size, 1);
+  await context.close();
+});
+
+test('the back button leads somewhere that goes on', async () => {
+  const { context, page } = await visit();
+  await toConsent(page, click);
+  await page.goBack(); // the sandbox's page
+  await page.goBack(); // the choice
+  await look(page, 'back-at-choice');
+  const go = at.choice(page).or(at.consent(page)).first();
+  await go.click();
+  if (await at.sandbox(page).or(at.consent(page)).first().waitFor().then(() => at.sandbox(page).isVisible())) await at.sandbox(page).click();
+  await at.consent(page).click();
+  await assertSignedIn(page);
+  // Back from the service provider to a step that is done: a page, or the service provider again; never a second code.
+  await page.goBack().catch(() => {});
+  assert.equal(await page.locator('h1').count(), 1);
+  await context.close();
+});
