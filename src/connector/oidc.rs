@@ -53,7 +53,6 @@ struct Upstream {
     guard: Guard,
     table: AcrTable,
     amr: Vec<String>,
-    mfa: Vec<String>,
     provider: Kept<Provider>,
     keys: Kept<VerificationKeys>,
     skew: AtomicI64,
@@ -88,7 +87,6 @@ impl OidcConnector {
                 guard,
                 table: AcrTable::new(file)?,
                 amr: file.amr.clone(),
-                mfa: file.mfa.clone(),
                 provider: Kept::default(),
                 keys: Kept::default(),
                 skew: AtomicI64::new(0),
@@ -279,14 +277,12 @@ impl Upstream {
         Ok(claims)
     }
 
-    /// The identity provider's `amr`, or the file's list where it sends none; with what its `mfa` stands for.
+    /// The identity provider's `amr` as it came, or the file's list where it sends none.
     fn methods(&self, id_token: &Map<String, Value>) -> Vec<String> {
-        let Some(sent) = id_token.get("amr").and_then(Value::as_array) else { return self.amr.clone() };
-        let mut methods: Vec<String> = sent.iter().filter_map(Value::as_str).take(MOST_METHODS).map(str::to_owned).collect();
-        if methods.iter().any(|method| method == "mfa") {
-            methods.extend(self.mfa.iter().cloned());
+        match id_token.get("amr").and_then(Value::as_array) {
+            Some(sent) => sent.iter().filter_map(Value::as_str).take(MOST_METHODS).map(str::to_owned).collect(),
+            None => self.amr.clone(),
         }
-        methods
     }
 }
 

@@ -127,7 +127,6 @@ pub struct PersonaConnector {
     persons: Vec<Person>,
     levels: Levels,
     amr: Vec<String>,
-    mfa: Vec<String>,
     picked: Mutex<HashMap<String, Picked>>,
 }
 
@@ -166,7 +165,6 @@ impl PersonaConnector {
             persons: persons(kind)?,
             levels: file.levels,
             amr: file.amr.clone(),
-            mfa: file.mfa.clone(),
             picked: Mutex::default(),
         })
     }
@@ -276,14 +274,6 @@ impl PersonaConnector {
             at: self.env.now(),
         })
     }
-
-    fn methods(&self, picked: Vec<String>) -> Vec<String> {
-        let mut methods = if picked.is_empty() { self.amr.clone() } else { picked };
-        if methods.iter().any(|method| method == "mfa") {
-            methods.extend(self.mfa.iter().cloned());
-        }
-        methods
-    }
 }
 
 #[async_trait]
@@ -332,7 +322,7 @@ impl Connector for PersonaConnector {
             connector: self.id.clone(),
             upstream_subject: Secret::new(picked.person.id.clone()),
             level: picked.level,
-            amr: self.methods(picked.methods),
+            amr: if picked.methods.is_empty() { self.amr.clone() } else { picked.methods },
             auth_time: picked.at,
             claims: claims(picked.person, picked.failure),
             id_token: None,
