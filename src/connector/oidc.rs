@@ -299,5 +299,6 @@ fn printable(text: &str, longest: usize) -> String {
 }
 
 #[cfg(test)]
-#[path = "oidc/tests.rs"]
+mod fake_idp;
+#[cfg(test)]
 mod tests;

@@ -1,227 +1,14 @@
-use std::sync::{Mutex, MutexGuard};
 use std::time::Duration;
 
-use josekit::jwk::Jwk;
-use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, HS256, JwsSigner};
 use serde_json::json;
 
-use super::super::fake::{Asked, FakeServer, Told};
+use super::super::fake::Told;
+use super::fake_idp::*;
 use super::*;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::{HandClock, SeededEntropy};
-
-const NOW: u64 = 1_700_000_000;
-const SECRET: &str = "a client secret of thirty-two chars";
-
-/// What the fake identity provider says; a test changes it before it is asked.
-struct Script {
-    base: String,
-    key: Jwk,
-    published: Vec<Value>,
-    discovery: Value,
-    cache_control: Option<&'static str>,
-    header: Value,
-    claims: Value,
-    signer: Option<Box<dyn JwsSigner>>,
-    /// Replaces the whole compact ID token.
-    id_token: Option<Value>,
-    /// Status and body of the token answer, over the normal one.
-    token: Option<Told>,
-    userinfo: Value,
-    /// Claims of a signed userinfo.
-    userinfo_jwt: Option<Value>,
-    userinfo_status: u16,
-    log: Vec<Asked>,
-}
-
-fn ec_key(kid: &str) -> (Jwk, Value) {
-    let mut jwk = Jwk::generate_ec_key(EcCurve::P256).unwrap();
-    jwk.set_key_id(kid);
-    let mut public = serde_json::to_value(jwk.to_public_key().unwrap()).unwrap();
-    public["kid"] = json!(kid);
-    (jwk, public)
-}
-
-impl Script {
-    fn new(base: String) -> Self {
-        let (key, public) = ec_key("k1");
-        Self {
-            key,
-            published: vec![public],
-            discovery: json!({
-                "issuer": base, "authorization_endpoint": format!("{base}/authorize?tenant=1"), "token_endpoint": format!("{base}/token"),
-                "userinfo_endpoint": format!("{base}/userinfo"), "jwks_uri": format!("{base}/jwks"),
-                "response_types_supported": ["code"], "subject_types_supported": ["public"],
-                // A lie that must have no effect: the registered algorithm alone counts.
-                "id_token_signing_alg_values_supported": ["HS256", "none", "ES256"],
-                "authorization_response_iss_parameter_supported": true,
-            }),
-            cache_control: None,
-            header: json!({ "alg": "ES256", "kid": "k1", "typ": "JWT" }),
-            claims: json!({
-                "iss": base, "sub": "s-1", "aud": "hub", "exp": NOW + 60, "iat": NOW, "nonce": "the nonce", "auth_time": NOW - 5,
-                "acr": "low", "amr": ["pwd"], "email": "from-id-token@example.org", "given_name": "Ada",
-            }),
-            signer: None,
-            id_token: None,
-            token: None,
-            userinfo: json!({ "sub": "s-1", "email": "from-userinfo@example.org" }),
-            userinfo_jwt: None,
-            userinfo_status: 200,
-            log: vec![],
-            base,
-        }
-    }
-
-    fn sign(&self, claims: &Value) -> String {
-        let own = ES256.signer_from_jwk(&self.key).unwrap();
-        let signer = self.signer.as_deref().unwrap_or(&own);
-        let part = |value: &Value| digest::base64url(value.to_string().as_bytes());
-        let message = format!("{}.{}", part(&self.header), part(claims));
-        let signature = signer.sign(message.as_bytes()).unwrap();
-        format!("{message}.{}", digest::base64url(&signature))
-    }
-
-    fn answer(&mut self, asked: Asked) -> Told {
-        let path = asked.target.clone();
-        self.log.push(asked);
-        match path.as_str() {
-            "/.well-known/openid-configuration" => self.document(&self.discovery),
-            "/jwks" => self.document(&json!({ "keys": self.published })),
-            "/token" => self.token.clone().unwrap_or_else(|| {
-                let id_token = self.id_token.clone().unwrap_or_else(|| json!(self.sign(&self.claims)));
-                Told::json(&json!({ "access_token": "at-1", "token_type": "Bearer", "expires_in": "odd", "id_token": id_token }))
-            }),
-            "/userinfo" if self.userinfo_status != 200 => Told::status(self.userinfo_status),
-            "/userinfo" => match &self.userinfo_jwt {
-                Some(claims) => Told {
-                    status: 200,
-                    headers: vec![("content-type", "application/jwt".into())],
-                    body: self.sign(claims).into_bytes(),
-                },
-                None => Told::json(&self.userinfo),
-            },
-            _ => Told::status(404),
-        }
-    }
-
-    fn document(&self, value: &Value) -> Told {
-        let mut told = Told::json(value);
-        told.headers.extend(self.cache_control.map(|control| ("cache-control", control.to_owned())));
-        told
-    }
-
-    fn calls(&self, path: &str) -> usize {
-        self.log.iter().filter(|asked| asked.target == path).count()
-    }
-}
-
-struct World {
-    script: Arc<Mutex<Script>>,
-    clock: Arc<HandClock>,
-    connector: OidcConnector,
-    server: FakeServer,
-}
-
-impl World {
-    async fn new() -> Self {
-        Self::with("").await
-    }
-
-    /// `more`: further lines of `[kind.oidc]`.
-    async fn with(more: &str) -> Self {
-        // The server must run before its address is known, the script needs the address: so it is filled in after.
-        let shared: Arc<std::sync::OnceLock<Arc<Mutex<Script>>>> = Arc::default();
-        let answering = Arc::clone(&shared);
-        let server = FakeServer::start(move |asked| answering.get().unwrap().lock().unwrap().answer(asked)).await;
-        let script = Arc::new(Mutex::new(Script::new(server.base())));
-        assert!(shared.set(Arc::clone(&script)).is_ok());
-        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
-        let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
-        let connector = connector(&server.base(), more, "internal_hosts = [\"127.0.0.1\"]", env).unwrap();
-        Self { script, clock, connector, server }
-    }
-
-    fn script(&self) -> MutexGuard<'_, Script> {
-        self.script.lock().unwrap()
-    }
-
-    async fn attempt(&self) -> Attempt {
-        let departure = departure();
-        let left = self.connector.begin(departure.clone()).await.unwrap();
-        attempt(departure, left)
-    }
-
-    fn arrival(&self) -> Arrival {
-        Arrival { code: Some(Secret::new("c-1".into())), iss: Some(self.server.base()), error: None, error_description: None }
-    }
-
-    async fn complete(&self) -> Result<Authentication, ErrorCode> {
-        let attempt = self.attempt().await;
-        self.complete_as(attempt).await
-    }
-
-    async fn complete_as(&self, attempt: Attempt) -> Result<Authentication, ErrorCode> {
-        self.connector.complete(attempt, self.arrival()).await.map_err(|fault| {
-            for secret in ["at-1", "c-1", SECRET, "the nonce", "s-1", "example.org", "Ada", "eyJ"] {
-                assert!(!fault.detail.contains(secret), "{secret} leaks: {}", fault.detail);
-            }
-            fault.code
-        })
-    }
-}
-
-fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<OidcConnector, ConnectorRefused> {
-    let text = format!(
-        r#"
-        name = {{ en = "Fake" }}
-        levels = {{ lowest = "eidas1", highest = "eidas2" }}
-        acr = {{ eidas1 = ["low"], eidas2 = ["substantial"] }}
-        amr = ["pin"]
-        [kind.oidc]
-        issuer = "{issuer}"
-        client_id = "hub"
-        client_secret = {{ env = "X" }}
-        insecure_http = true
-        {internal}
-        {more}
-        "#
-    );
-    let file: ConnectorFile = toml::from_str(&text).unwrap();
-    let crate::config::model::ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
-    OidcConnector::new("fake".into(), &file, kind, Secret::new(SECRET.into()), env)
-}
-
-fn departure() -> Departure {
-    Departure {
-        state: "the state".into(),
-        nonce: "the nonce".into(),
-        verifier: Secret::new("v".repeat(43)),
-        redirect_uri: "https://hub.example/api/v2/callback/fake".into(),
-        level: Level::Eidas1,
-        reauthenticate: false,
-        max_age: None,
-        login_hint: Some("ada@example.org".into()),
-        ui_locales: Some("fr en".into()),
-    }
-}
-
-fn attempt(departure: Departure, left: Left) -> Attempt {
-    Attempt {
-        connector: "fake".into(),
-        state: departure.state,
-        nonce: departure.nonce,
-        verifier: departure.verifier,
-        redirect_uri: departure.redirect_uri,
-        level: departure.level,
-        reauthenticate: departure.reauthenticate,
-        max_age: departure.max_age,
-        left_at: Timestamp::from_seconds(NOW - 30),
-        left,
-    }
-}
 
 fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
     url::Url::parse(url).unwrap().query_pairs().into_owned().collect()
@@ -359,11 +146,13 @@ async fn every_forged_or_unfit_id_token_is_refused_with_its_own_code() {
     for (attack, change, expected) in table {
         let fresh = Script::new(world.server.base());
         // The connector keeps the keys it knows: only what the identity provider says next changes.
-        let mut script = world.script();
-        let (known, published) = (script.key.clone(), script.published.clone());
-        *script = Script { key: known.clone(), published, ..fresh };
-        change(&mut script);
-        drop(script);
+        let known = {
+            let mut script = world.script();
+            let (known, published) = (script.key.clone(), script.published.clone());
+            *script = Script { key: known.clone(), published, ..fresh };
+            change(&mut script);
+            known
+        };
         assert_eq!(world.complete().await.err(), Some(expected), "{attack}");
         world.script().key = known;
     }
@@ -395,14 +184,8 @@ async fn clocks_may_differ_by_a_minute_and_a_right_at_hash_passes() {
     let world = World::new().await;
     let half = digest::base64url(&digest::sha256(b"at-1")[..16]);
     for (exp, iat) in [(NOW - 59, NOW - 200), (NOW + 60, NOW + 60)] {
-        let mut script = world.script();
-        script.claims["exp"] = json!(exp);
-        script.claims["iat"] = json!(iat);
-        script.claims["nbf"] = json!(iat);
-        script.claims["at_hash"] = json!(half);
-        script.claims["azp"] = json!("hub");
-        script.claims["aud"] = json!(["hub"]);
-        drop(script);
+        let more = json!({ "exp": exp, "iat": iat, "nbf": iat, "at_hash": half, "azp": "hub", "aud": ["hub"] });
+        world.script().claims.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
         assert!(world.complete().await.is_ok(), "{exp} {iat}");
     }
 }
