@@ -1,6 +1,6 @@
 // What every peer test stands on: free ports, a hub with a configuration of its own, and a browser without a screen.
 //
-// PASSERELLE_BIN names the program (tests/run sets it); PASSERELLE_ARTIFACTS the folder for logs and screenshots.
+// HUB_BIN names the program (tests/run sets it); HUB_ARTIFACTS the folder for logs and screenshots.
 import { spawn, execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { cpSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
@@ -11,8 +11,8 @@ import path from 'node:path';
 import { fileURLToPath } from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
-export const artifacts = process.env.PASSERELLE_ARTIFACTS ?? path.join(root, 'tests/artifacts');
-const program = process.env.PASSERELLE_BIN ?? path.join(root, 'target/debug/passerelle');
+export const artifacts = process.env.HUB_ARTIFACTS ?? path.join(root, 'tests/artifacts');
+const program = process.env.HUB_BIN ?? path.join(root, 'target/debug/passerelle');
 mkdirSync(artifacts, { recursive: true });
 
 /** Random bits as base64url: 32 bytes are 43 characters. */
@@ -137,7 +137,7 @@ acr = { eidas1 = ["eidas1"] }
 [kind.oidc]
 issuer = ${text(issuer)}
 client_id = ${text(IDP_CLIENT)}
-client_secret = { file = "../idp.secret" }
+client_secret = { file = "idp.secret" }
 insecure_http = true
 internal_hosts = ["localhost", "127.0.0.1"]
 ${extra}
