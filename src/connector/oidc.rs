@@ -71,8 +71,9 @@ impl OidcConnector {
         env: Env,
     ) -> Result<Self, ConnectorRefused> {
         let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-        let guard = Guard::new(schemes, &kind.internal_hosts, CallLimits::DEFAULT)
-            .map_err(|fault| ConnectorRefused::new("kind.oidc", fault.to_string()))?;
+        let guard = Guard::new(schemes, &kind.internal_hosts, CallLimits::DEFAULT).map_err(|fault| {
+            ConnectorRefused::new("kind.oidc", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
+        })?;
         let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
             ConnectorRefused::new("kind.oidc.issuer", "it is not an absolute URL; write it as the identity provider does")
         })?;
