@@ -2,6 +2,8 @@
 //!
 //! A [`Program`] is a value, not a set of globals: a test or the demo runs several in one process.
 
+mod keys;
+
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,7 +12,6 @@ use actix::{Arbiter, ArbiterHandle};
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
-use arc_swap::ArcSwap;
 
 use crate::actor::registry::{Facts, Plan, Registry};
 use crate::actor::{Logins, Means};
@@ -31,23 +32,21 @@ use crate::store::memory::MemoryStore;
 use crate::store::metered::{self, MeteredStore};
 use crate::store::{Capacities, Store};
 use crate::telemetry::Metrics;
+use crate::token::keyfiles;
 use crate::token::keyring::JWKS_CACHE;
-use crate::token::verify::VerificationKeys;
-use crate::token::{Keyring, keyfiles};
 use crate::web::cookies::Cookies;
 use crate::web::pages::{self, Locale};
 use crate::web::private::{self, Readiness};
 use crate::web::shell::Shell;
 use crate::web::{Hub, Sandbox, problem, routes};
 
-/// How often the key folder is read again: a rotation needs no restart.
-const KEY_ROUND: Duration = Duration::from_secs(30);
-
 /// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
 const LOGOUTS: usize = 50_000;
 
 /// A connection that sends no whole request head in this time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
+
+pub use keys::Keys;
 
 /// Why a program can't be put together; each says what to mend.
 #[derive(thiserror::Error, Debug)]
@@ -70,14 +69,6 @@ pub enum BuildFault {
     Telemetry(#[from] crate::telemetry::TelemetryFault),
     #[error("the discovery document can't be written: {0}")]
     Discovery(#[from] serde_json::Error),
-}
-
-/// Where signing keys come from.
-pub enum Keys {
-    /// The folder of the settings, read again every half minute.
-    Folder,
-    /// These, for the demo and for tests.
-    Ring(Keyring),
 }
 
 /// What a program is made of besides its configuration.
@@ -117,7 +108,7 @@ impl Program {
         let metrics = Arc::new(Metrics::new(now)?);
         let federation = Arc::new(Federation::of(loaded)?);
         let store = store(loaded, &metrics);
-        let (keyring, own_keys) = keys_of(loaded, &env, keys)?;
+        let (keyring, own_keys) = keys::shared(&settings.keys, &env, keys)?;
         let workers = workers(settings.limits.workers);
         let arbiters: Vec<Arbiter> = (0..workers).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
@@ -291,46 +282,6 @@ fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
         }
     });
     store
-}
-
-type SharedKeys = (Arc<ArcSwap<Keyring>>, Arc<ArcSwap<VerificationKeys>>);
-
-fn keys_of(loaded: &Loaded, env: &Env, keys: Keys) -> Result<SharedKeys, BuildFault> {
-    let now = env.now();
-    let folder = loaded.settings.keys.clone();
-    let (ring, watched) = match keys {
-        Keys::Folder => (keyfiles::load(&folder, now)?, true),
-        Keys::Ring(ring) => (ring, false),
-    };
-    let own = VerificationKeys::from_jwks(&ring.verification_jwks(now))?;
-    let shared: SharedKeys = (Arc::new(ArcSwap::from_pointee(ring)), Arc::new(ArcSwap::from_pointee(own)));
-    if watched {
-        actix::spawn(watch_keys(folder, env.clone(), shared.clone()));
-    }
-    Ok(shared)
-}
-
-/// A rotation reaches the running hub; a folder that can't be read leaves the last good ring in place.
-async fn watch_keys(folder: std::path::PathBuf, env: Env, (keyring, own): SharedKeys) {
-    let mut round = tokio::time::interval(KEY_ROUND);
-    round.tick().await;
-    loop {
-        round.tick().await;
-        let (folder, now) = (folder.clone(), env.now());
-        let read = tokio::task::spawn_blocking(move || {
-            let ring = keyfiles::load(&folder, now).map_err(|fault| fault.to_string())?;
-            let own = VerificationKeys::from_jwks(&ring.verification_jwks(now)).map_err(|fault| fault.to_string())?;
-            Ok::<_, String>((ring, own))
-        });
-        match read.await {
-            Ok(Ok((ring, verification))) => {
-                keyring.store(Arc::new(ring));
-                own.store(Arc::new(verification));
-            }
-            Ok(Err(fault)) => tracing::error!(fault, "the key folder can't be read; the last good keys stay in use"),
-            Err(fault) => tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use"),
-        }
-    }
 }
 
 fn plan(configured: &ConfiguredConnector, loaded: &Loaded, env: &Env) -> Result<Plan, BuildFault> {

@@ -17,6 +17,7 @@ pub mod authorize;
 pub mod cookies;
 pub mod csrf;
 pub mod form;
+mod host;
 pub mod hub;
 pub mod login;
 pub mod metadata;

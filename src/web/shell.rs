@@ -17,8 +17,8 @@ use actix_web::{Error, HttpResponse, HttpResponseBuilder};
 use futures_util::FutureExt;
 use serde_json::json;
 use tokio::time::{Instant, timeout};
-use url::Url;
 
+use super::host::{Host, Scheme};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::{Listener, Metrics};
 
@@ -179,47 +179,6 @@ enum Form {
 impl Form {
     fn of(path: &str) -> Self {
         if is_for_programs(path) { Self::Json } else { Self::Page }
-    }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Scheme {
-    Http,
-    Https,
-}
-
-/// The one host name that is served. Any other is refused: a page or a redirect made for it would be poisoned.
-struct Host {
-    scheme: Scheme,
-    /// As the Host header has it, in lower case: `login.example.org`, `127.0.0.1:8080`, `[::1]:8080`.
-    authority: String,
-    /// The same with the scheme's own port written out, if that is the port.
-    with_default_port: Option<String>,
-}
-
-impl Host {
-    fn of(base_url: &str) -> Option<Self> {
-        let url = Url::parse(base_url).ok()?;
-        let (scheme, default_port) = match url.scheme() {
-            "https" => (Scheme::Https, 443),
-            "http" => (Scheme::Http, 80),
-            _ => return None,
-        };
-        let name = url.host_str().filter(|name| !name.is_empty())?;
-        Some(match url.port() {
-            Some(port) => Self { scheme, authority: format!("{name}:{port}"), with_default_port: None },
-            None => Self { scheme, authority: name.to_owned(), with_default_port: Some(format!("{name}:{default_port}")) },
-        })
-    }
-
-    /// The request's own target goes before its Host header (RFC 9112, 3.2.2). Forwarded headers are not looked at.
-    fn is_meant_by(&self, request: &ServiceRequest) -> bool {
-        let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-        let asked = request.uri().authority().map(|authority| authority.as_str()).or_else(header);
-        asked.is_some_and(|asked| {
-            let is = |known: &str| asked.eq_ignore_ascii_case(known);
-            is(&self.authority) || self.with_default_port.as_deref().is_some_and(is)
-        })
     }
 }
 

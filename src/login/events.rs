@@ -1,0 +1,171 @@
+//! What goes into the machine and what comes out of it: requests, effects, reports, answers. Plain data.
+
+use serde::{Deserialize, Serialize};
+use serde_json::{Map, Value};
+
+use super::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use super::{Banner, Consenting};
+use crate::assurance::amr::Evidence;
+use crate::env::Timestamp;
+use crate::identity::Identity;
+use crate::ids::{ConnectorId, Scope, Secret, Subject, SupportId};
+use crate::protocol::authorize::{AuthorizationRequest, SpAnswer};
+use crate::protocol::catalogue::ErrorCode;
+
+/// A step that a browser takes. Its binding to the login, and its CSRF token, were checked before.
+#[derive(Clone, Debug)]
+pub enum Request {
+    /// The interaction page was opened; a session that may be reused comes along.
+    Look {
+        reuse: Option<Box<Proven>>,
+    },
+    Choose(ConnectorId),
+    Cancel,
+    Return(Return),
+    /// The consent page was opened.
+    Review,
+    Consent(Consent),
+    /// Eight younger logins are open in this browser.
+    Displace,
+}
+
+#[derive(Clone, Debug)]
+pub struct Return {
+    /// From the callback's path.
+    pub connector: ConnectorId,
+    pub state: String,
+    pub arrival: Arrival,
+}
+
+#[derive(Clone, Debug)]
+pub struct Consent {
+    pub answer: ConsentAnswer,
+    /// What the page showed, as [`Consenting::shown`] gave it.
+    pub shown: String,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConsentAnswer {
+    Yes,
+    No,
+}
+
+/// What the world must do before the login can go on.
+#[derive(Clone, Debug)]
+pub enum Effect {
+    Begin(ConnectorId, Departure),
+    Complete(Attempt, Arrival),
+    Identify(Box<Authentication>),
+    Grant(Box<Grant>),
+    /// Is this code neither redeemed nor expired?
+    LookForCode(Secret<String>),
+}
+
+/// What came of an effect.
+#[derive(Debug)]
+pub enum Report {
+    Departed(Result<Left, ErrorCode>),
+    Authenticated(Result<Box<Authentication>, ErrorCode>),
+    Identified(Result<Box<Proven>, ErrorCode>),
+    Granted(Result<(), ErrorCode>),
+    CodeLives(bool),
+}
+
+/// A person, proven and identified: of this login, or of a session that is reused.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Proven {
+    pub authentication: Authentication,
+    pub identity: Identity,
+    /// Pairwise for this login's service provider.
+    pub subject: Subject,
+    pub source: Source,
+    /// Methods that this authentication proves.
+    pub evidence: Evidence,
+    /// Claims of the granted scopes: exactly what is shown and sent.
+    pub claims: Map<String, Value>,
+    /// The session's user has said yes to these claims for this service provider before.
+    pub consented: bool,
+    /// Present when a session was reused: its cookie's value.
+    pub session: Option<Secret<String>>,
+}
+
+/// Where identity claims come from; the consent page says so.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Source {
+    Register,
+    Provider,
+}
+
+/// Everything that a code stands for.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Grant {
+    pub code: Secret<String>,
+    pub request: AuthorizationRequest,
+    pub scopes: Vec<Scope>,
+    pub proven: Proven,
+    pub support_id: SupportId,
+    /// The person said an explicit yes to these claims, now or earlier in this session.
+    pub consented: bool,
+    pub session: SessionUse,
+    pub granted_at: Timestamp,
+}
+
+/// The session behind a grant, by its cookie's value.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum SessionUse {
+    /// Somebody has authenticated: a new session, in place of the one that this browser held.
+    Fresh {
+        cookie: Secret<String>,
+        former: Option<Secret<String>>,
+    },
+    Reused {
+        cookie: Secret<String>,
+    },
+}
+
+impl SessionUse {
+    #[must_use]
+    pub const fn cookie(&self) -> &Secret<String> {
+        match self {
+            Self::Fresh { cookie, .. } | Self::Reused { cookie } => cookie,
+        }
+    }
+}
+
+/// What the browser gets.
+#[derive(Clone, Debug)]
+pub enum Answer {
+    Choice {
+        banner: Option<Banner>,
+    },
+    /// 303 to the identity provider.
+    Leave {
+        url: String,
+    },
+    /// 303 to the consent page.
+    ToConsent,
+    Consent(Box<Consenting>),
+    /// By the proven redirect; the session cookie is set where a login has finished.
+    ServiceProvider {
+        answer: SpAnswer,
+        session: Option<Secret<String>>,
+    },
+    Problem(Problem),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Problem {
+    pub code: ErrorCode,
+    pub way: Way,
+}
+
+/// How the person gets on from a problem.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Way {
+    /// The login goes on: back to the choice.
+    Choice,
+    /// The login can only go back to the service provider, which hears of the error.
+    ServiceProvider,
+    /// The login is over: the service provider's home page.
+    HomePage,
+}
