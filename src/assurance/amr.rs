@@ -57,7 +57,7 @@ impl Evidence {
     }
 }
 
-/// True for a name that has a meaning in `amr`: those of RFC 8176, and `mail`. None of them can be the marker.
+/// True for a name that has a meaning in `amr`: one of [`METHODS`]. None of them can be the marker.
 #[must_use]
 pub fn registered(name: &str) -> bool {
     Method::named(name).is_some()
@@ -76,6 +76,9 @@ macro_rules! methods {
         #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
         #[serde(rename_all = "lowercase")]
         enum Method { $($variant,)* }
+
+        /// Every name that may stand in `amr` beside the marker: by category, those without one last.
+        pub const METHODS: &[&str] = &[$($name,)*];
 
         impl Method {
             fn named(name: &str) -> Option<Self> {
@@ -182,7 +185,7 @@ mod tests {
             }
             assert!(!out(names, "").contains("mfa"), "one category is not multi-factor: {names}");
         }
-        assert_eq!(seen, 22);
+        assert_eq!(seen, METHODS.len());
     }
 
     #[test]

@@ -3,13 +3,13 @@
 use std::collections::BTreeMap;
 use std::path::Path;
 
+use crate::assurance::amr;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::Level;
 
 use super::address::{self, Http};
 use super::model::{ConnectorFile, ConnectorKind, OidcKind, PersonaKind};
 use super::problem::Problem;
-use super::settings::METHODS;
 use super::source::{Source, problem_of_file};
 use super::{Context, secrets, text, toml_files};
 
@@ -178,8 +178,8 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
 }
 
 fn methods(source: &Source, key: &str, names: &[String], problems: &mut Vec<Problem>) {
-    for (index, _) in names.iter().enumerate().filter(|(_, name)| !METHODS.contains(&name.as_str())) {
-        let mend = format!("use the names of RFC 8176, or mail: {}", METHODS.join(", "));
+    for (index, _) in names.iter().enumerate().filter(|(_, name)| !amr::registered(name)) {
+        let mend = format!("use the names of RFC 8176, or mail: {}", amr::METHODS.join(", "));
         problems.push(source.problem(&format!("{key}[{index}]"), "is not a registered authentication method", mend));
     }
 }

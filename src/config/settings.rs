@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use url::Url;
 
+use crate::assurance::amr;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 
@@ -22,12 +23,6 @@ pub struct Checked {
     pub base_url: Url,
     pub subject_key: Secret<Vec<u8>>,
 }
-
-/// RFC 8176, 2, and the hub's own `mail`.
-pub const METHODS: [&str; 22] = [
-    "face", "fpt", "geo", "hwk", "iris", "kba", "mca", "mfa", "otp", "pin", "pop", "pwd", "rba", "retina", "sc", "sms", "swk",
-    "tel", "user", "vbm", "wia", "mail",
-];
 
 /// The HMAC key of the subjects has at least this many bytes.
 const SUBJECT_KEY_BYTES: usize = 32;
@@ -142,7 +137,7 @@ fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
     }
     if !word(&settings.amr_marker) {
         problems.push(source.problem("amr_marker", "is not one plain word", "use 1 to 32 letters, digits, _ or -"));
-    } else if METHODS.contains(&settings.amr_marker.as_str()) {
+    } else if amr::registered(&settings.amr_marker) {
         let what = "is the registered name of an authentication method, which it would counterfeit";
         problems.push(source.problem("amr_marker", what, "choose a word that RFC 8176 does not use, as hub"));
     }

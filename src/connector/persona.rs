@@ -16,7 +16,7 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::{Connector, ConnectorFault, ConnectorRefused, Sandbox};
-use crate::assurance::Level;
+use crate::assurance::{Level, amr};
 use crate::config::model::{ConnectorFile, Levels, PersonaKind};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
@@ -52,12 +52,6 @@ pub enum ChoiceFault {
     #[error("too many choices wait to be used; try again in a minute")]
     Full,
 }
-
-/// RFC 8176, 2, and `mail`, which the federation adds.
-pub const METHODS: [&str; 22] = [
-    "pwd", "pin", "otp", "sms", "mail", "tel", "kba", "swk", "hwk", "pop", "sc", "fpt", "face", "iris", "retina", "vbm", "geo",
-    "mca", "mfa", "rba", "user", "wia",
-];
 
 /// What can be made to go wrong.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -218,7 +212,7 @@ fn persons(kind: &PersonaKind) -> Result<Vec<Person>, ConnectorRefused> {
 
 impl SandboxPage for PersonaConnector {
     fn offer(&self) -> Offer<'_> {
-        Offer { persons: &self.persons, levels: self.offered_levels().collect(), methods: &METHODS, failures: Failure::ALL }
+        Offer { persons: &self.persons, levels: self.offered_levels().collect(), methods: amr::METHODS, failures: Failure::ALL }
     }
 
     fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault> {
@@ -262,7 +256,7 @@ impl PersonaConnector {
         let level = field("level")?;
         let methods: Vec<String> =
             form.iter().filter(|(name, value)| name == "method" && !value.is_empty()).map(|(_, value)| value.clone()).collect();
-        if methods.len() > METHODS.len() || methods.iter().any(|method| !METHODS.contains(&method.as_str())) {
+        if methods.len() > amr::METHODS.len() || methods.iter().any(|method| !amr::registered(method)) {
             return Err(ChoiceFault::Field("method"));
         }
         Ok(Picked {
