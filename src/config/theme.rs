@@ -35,11 +35,12 @@ pub struct Accents {
     pub dark: Accent,
 }
 
-/// A colour and the text on it, as `#rrggbb`; their contrast must be 4.5 or more.
+/// A colour and the text on it, as `#rrggbb`. The contrast between them, and between the colour and the page, must be
+/// 4.5 or more.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Accent {
-    /// `#rrggbb`: main buttons and marks.
+    /// `#rrggbb`: main buttons, marks and links.
     pub background: String,
     /// `#rrggbb`: text on `background`.
     pub text: String,
@@ -70,6 +71,11 @@ pub struct Logo {
     pub bytes: Arc<[u8]>,
 }
 
+/// What lies under the accent colour in the light scheme: card and page.
+pub const LIGHT_GROUNDS: [&str; 2] = ["#ffffff", "#f4f5f7"];
+/// The same in the dark scheme.
+pub const DARK_GROUNDS: [&str; 2] = ["#1e2127", "#14161a"];
+
 /// The theme that is used when no file is named, as text.
 const BUILT_IN: &str = include_str!("../../config/theme.toml");
 
@@ -84,7 +90,12 @@ pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<Theme> {
 
 /// The built-in theme. `None`, with a problem, only if the program itself was built with a bad one.
 pub fn built_in(problems: &mut Vec<Problem>) -> Option<Theme> {
-    let source = Source::parse(Path::new("(built-in theme)"), BUILT_IN).map_err(|problem| problems.push(problem)).ok()?;
+    embedded(BUILT_IN, problems)
+}
+
+/// A theme that is part of the program: the built-in one, or that of an embedded demo. Its logo counts from nowhere.
+pub fn embedded(text: &str, problems: &mut Vec<Problem>) -> Option<Theme> {
+    let source = Source::parse(Path::new("(built-in theme)"), text).map_err(|problem| problems.push(problem)).ok()?;
     checked(&source, Path::new(""), problems)
 }
 
@@ -92,9 +103,8 @@ fn checked(source: &Source, folder: &Path, problems: &mut Vec<Problem>) -> Optio
     let file = source.shape::<ThemeFile>(problems)?;
     let before = problems.len();
     text::check(source, "name", &file.name, problems);
-    for (key, accent) in [("accent.light", &file.accent.light), ("accent.dark", &file.accent.dark)] {
-        check_accent(source, key, accent, problems);
-    }
+    check_accent(source, "accent.light", &file.accent.light, LIGHT_GROUNDS, "darken", problems);
+    check_accent(source, "accent.dark", &file.accent.dark, DARK_GROUNDS, "lighten", problems);
     for (index, link) in file.footer.iter().enumerate() {
         text::check(source, &format!("footer[{index}].label"), &link.label, problems);
         if let Err((what, mend)) = address::absolute(&link.url, Http::Loopback) {
@@ -111,7 +121,7 @@ fn checked(source: &Source, folder: &Path, problems: &mut Vec<Problem>) -> Optio
     (problems.len() == before).then_some(Theme { name: file.name, accent: file.accent, logo, footer: file.footer })
 }
 
-fn check_accent(source: &Source, key: &str, accent: &Accent, problems: &mut Vec<Problem>) {
+fn check_accent(source: &Source, key: &str, accent: &Accent, grounds: [&str; 2], mend: &str, problems: &mut Vec<Problem>) {
     let mut colour = |name: &str, text: &str| {
         let found = luminance(text);
         if found.is_none() {
@@ -121,11 +131,20 @@ fn check_accent(source: &Source, key: &str, accent: &Accent, problems: &mut Vec<
     };
     let (background, text) = (colour("background", &accent.background), colour("text", &accent.text));
     let (Some(background), Some(text)) = (background, text) else { return };
-    let found = contrast(background, text);
-    if found < CONTRAST {
-        // Rounded down: 4.49 must not read as 4.5.
-        let what = format!("has a contrast of {:.1} between background and text", (found * 10.0).floor() / 10.0);
+    // Rounded down: 4.49 must not read as 4.5.
+    let words = |ratio: f64| format!("{:.1}", (ratio * 10.0).floor() / 10.0);
+    let on_it = contrast(background, text);
+    if on_it < CONTRAST {
+        let what = format!("has a contrast of {} between background and text", words(on_it));
         problems.push(source.problem(key, what, "darken one or lighten the other until it is 4.5 or more (WCAG 2.2, 1.4.3)"));
+        return;
+    }
+    // Links and plain buttons are written in the accent colour.
+    let on_page = grounds.into_iter().filter_map(luminance).map(|ground| contrast(background, ground)).fold(f64::MAX, f64::min);
+    if on_page < CONTRAST {
+        let what = format!("has a contrast of {} against the page", words(on_page));
+        let mend = format!("{mend} it until it is 4.5 or more (WCAG 2.2, 1.4.3)");
+        problems.push(source.problem(&format!("{key}.background"), what, mend));
     }
 }
 
@@ -170,5 +189,26 @@ mod tests {
         assert!((ratio("#777777", "#ffffff") - 4.478).abs() < 1e-3, "the grey that just fails");
         assert_eq!(luminance("#12345"), None);
         assert_eq!(luminance("#12345g"), None);
+    }
+
+    #[test]
+    fn accents_are_readable_on_the_page_too() {
+        for (scheme, background, text, expected) in [
+            ("light", "#0b4f8a", "#ffffff", None),
+            ("light", "#77aaff", "#000000", Some("darken it")),
+            ("light", "#1d4ed8", "#3355aa", Some("between background and text")),
+            ("dark", "#8cc4ff", "#0a1a2b", None),
+            ("dark", "#1d4ed8", "#ffffff", Some("lighten it")),
+            ("light", "red;}</style>", "#ffffff", Some("is not a colour")),
+        ] {
+            let mut table: toml::Table = toml::from_str(BUILT_IN).unwrap();
+            table["accent"][scheme]["background"] = background.into();
+            table["accent"][scheme]["text"] = text.into();
+            let mut problems = Vec::new();
+            let theme = embedded(&table.to_string(), &mut problems);
+            let said: String = problems.iter().map(ToString::to_string).collect();
+            assert_eq!(theme.is_some(), expected.is_none(), "{said}");
+            assert!(said.contains(expected.unwrap_or_default()), "{background} {text}: {said}");
+        }
     }
 }

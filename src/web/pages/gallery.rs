@@ -1,6 +1,7 @@
 //! Every page in every state that was designed, for the tests; also written to `target/pages/` to be looked at.
 
 use super::*;
+use crate::config::theme::FooterLink;
 use crate::env::Timestamp;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
@@ -30,16 +31,16 @@ const NAMES: [&str; 20] = [
 ];
 
 pub(super) fn theme() -> Theme {
-    Theme::parse(
-        r#"
-        name = { fr = "Passerelle", en = "Passerelle" }
-        links = [
-            { label = { fr = "Aide", en = "Help" }, href = "/help" },
-            { label = { fr = "Accessibilité : non conforme", en = "Accessibility" }, href = "/accessibility" },
-            { label = { fr = "Données personnelles", en = "Privacy" }, href = "/privacy" },
-        ]"#,
-    )
-    .unwrap()
+    let link = |french: &str, english: &str, page: &str| FooterLink {
+        label: [("fr", french), ("en", english)].map(|(language, text)| (language.to_owned(), text.to_owned())).into(),
+        url: format!("https://hub.example/{page}"),
+    };
+    let footer = vec![
+        link("Aide", "Help", "help"),
+        link("Accessibilité : non conforme", "Accessibility", "accessibility"),
+        link("Données personnelles", "Privacy", "privacy"),
+    ];
+    Theme { footer, ..Theme::default() }
 }
 
 pub(super) fn choice(count: usize) -> ChoicePage {

@@ -21,7 +21,7 @@ pub use error::{Detail, ErrorPage, Leave, Way};
 pub use locale::{Locale, negotiate};
 pub use sandbox::{Pick, SandboxPage};
 pub use status::{FormPostPage, LoggedOutPage, ProgressPage, Stage};
-pub use theme::{Accent, Colour, FooterLink, Theme, ThemeError};
+pub use theme::{LOGO_PATH, Theme};
 
 /// What surrounds every page.
 #[derive(Clone, Copy, Debug)]

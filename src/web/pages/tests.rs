@@ -5,6 +5,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use super::*;
+use crate::connector::persona::Failure;
 use crate::protocol::catalogue::ErrorCode;
 
 const NONCE: &str = "bm9uY2U";
@@ -66,6 +67,10 @@ fn every_language_has_the_same_keys_and_each_is_used() {
     let sources = sources();
     let mut named: BTreeSet<&str> = sources.split('"').collect();
     named.extend(ErrorCode::ALL.iter().map(|code| code.entry().text));
+    // Looked up by the name of what shall go wrong.
+    let failures: Vec<String> =
+        Failure::ALL.iter().map(|failure| failure.as_str()).chain(["none"]).map(|id| format!("sandbox-failure-{id}")).collect();
+    named.extend(failures.iter().map(String::as_str));
     for key in &expected {
         assert!(named.contains(key.as_str()), "the text `{key}` is used nowhere");
     }
@@ -128,7 +133,11 @@ fn nothing_on_a_page_needs_more_than_the_content_security_policy_allows() {
         assert!(!html.contains("url(") && !html.contains("@import") && !html.contains("<link"), "{name}");
         assert!(values(&html, "src").iter().all(|src| src.starts_with('/')), "{name}");
         for href in ["href", "action"].iter().flat_map(|attribute| values(&html, attribute)) {
-            assert!(href.starts_with('/') || href.starts_with("https://sp.example/"), "{name}: {href}");
+            assert!(
+                href.starts_with('/')
+                    || ["https://sp.example/", "https://hub.example/"].iter().any(|host| href.starts_with(host)),
+                "{name}: {href}"
+            );
         }
     }
 }
@@ -243,10 +252,10 @@ fn deceased_and_refused_look_like_any_other_no() {
 #[test]
 fn names_by_language_reach_the_page() {
     let names = |fr: &str, en: &str| BTreeMap::from([("fr".to_owned(), fr.to_owned()), ("en".to_owned(), en.to_owned())]);
-    let theme = Theme { name: names("Mon Guichet", "My Desk"), logo: Some("/logo.svg".into()), ..Theme::default() };
+    let theme = Theme { name: names("Mon Guichet", "My Desk"), logo: Some(LOGO_PATH), ..Theme::default() };
     let locale = negotiate(&["en".to_owned()], None);
     let html = gallery::choice(1).render(&Chrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2" });
-    assert!(html.contains("<title>Choose an account – My Desk</title>") && html.contains("src=\"/logo.svg\""));
+    assert!(html.contains("<title>Choose an account – My Desk</title>") && html.contains("src=\"/assets/logo\""));
 }
 
 /// Writes `target/pages/{language}/{page}.html`, to be looked at.
