@@ -162,7 +162,7 @@ impl Program {
             session_limits,
             login_life: settings.lifetimes.login(settings.platform),
         });
-        let theme = pages::Theme::default();
+        let theme = pages::Theme::from(&loaded.theme);
         let shell = shell(loaded, &env, &metrics, theme.clone())?;
         let hub = web::Data::new(Hub {
             platform: settings.platform,
