@@ -291,7 +291,7 @@ fn plan(configured: &ConfiguredConnector, loaded: &Loaded, env: &Env) -> Result<
         .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
     let file = &configured.file;
     let facts = Facts {
-        name: file.name.clone(),
+        name: Arc::new(file.name.clone()),
         enabled: file.enabled,
         levels: file.levels,
         amr: file.amr.clone(),

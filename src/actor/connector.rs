@@ -88,7 +88,13 @@ impl Handler<Begin> for ConnectorActor {
 impl Handler<Complete> for ConnectorActor {
     type Result = ResponseFuture<Result<Authentication, ConnectorFault>>;
     fn handle(&mut self, Complete(attempt, arrival): Complete, _: &mut Self::Context) -> Self::Result {
-        self.call("complete", move |connector| async move { connector.complete(attempt, arrival).await })
+        let (metrics, id) = (Arc::clone(&self.metrics), self.id.clone());
+        self.call("complete", move |connector| async move {
+            let outcome = connector.complete(attempt, arrival).await;
+            #[expect(clippy::cast_precision_loss, reason = "a skew of 2^52 seconds is beyond every clock")]
+            metrics.connector_clock_skew(&id, connector.skew_seconds() as f64);
+            outcome
+        })
     }
 }
 

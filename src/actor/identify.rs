@@ -36,18 +36,9 @@ async fn confirm(means: &Means, support_id: &str, pivot: Identity) -> Result<Ide
     let register = means.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
     let started = tokio::time::Instant::now();
     let answer = register.identify(&pivot).await;
-    let (outcome, result) = match answer {
-        Ok(Answer::Found(identity)) => ("found", Ok(identity)),
-        Ok(Answer::Corrected(identity)) => ("corrected", Ok(identity)),
-        Ok(Answer::NotFound) => ("not_found", Err(ErrorCode::RegisterNotFound)),
-        Ok(Answer::Several) => ("several", Err(ErrorCode::RegisterSeveral)),
-        Ok(Answer::Deceased) => ("deceased", Err(ErrorCode::RegisterDeceased)),
-        Ok(Answer::Refused) => ("refused", Err(ErrorCode::RegisterRefused)),
-        Err(RegisterFault::Unavailable(_)) => ("unavailable", Err(ErrorCode::RegisterUnavailable)),
-        Err(RegisterFault::Contract(_)) => ("contract", Err(ErrorCode::RegisterContract)),
-    };
+    let outcome = answer.as_ref().map_or_else(RegisterFault::label, Answer::label);
     means.metrics.register_answered(outcome, started.elapsed());
-    let identity = result.inspect_err(|code: &ErrorCode| {
+    let identity = answer.map_err(|fault| fault.code()).and_then(Answer::into_identity).inspect_err(|code| {
         tracing::warn!(support_id, code = code.entry().code, outcome, "the register did not confirm the identity");
     })?;
     Ok(identity.with_contact_of(&pivot))

@@ -33,7 +33,8 @@ pub struct Plan {
 /// What the gate, the choice page and the amr rules know of a connector.
 #[derive(Clone, Debug)]
 pub struct Facts {
-    pub name: BTreeMap<String, String>,
+    /// For people, by language.
+    pub name: Arc<BTreeMap<String, String>>,
     pub enabled: bool,
     pub levels: Levels,
     /// Methods to count on when the identity provider sends none.
@@ -61,7 +62,7 @@ pub struct Connectors {
 #[derive(Clone, Debug)]
 pub struct ChoiceEntry {
     pub id: ConnectorId,
-    pub name: BTreeMap<String, String>,
+    pub name: Arc<BTreeMap<String, String>>,
     /// Why it can't be chosen; `None` when it can.
     pub obstacle: Option<Obstacle>,
 }
@@ -104,7 +105,7 @@ impl Connectors {
             .chain(others)
             .map(|(id, entry)| ChoiceEntry {
                 id: id.clone(),
-                name: entry.plan.facts.name.clone(),
+                name: Arc::clone(&entry.plan.facts.name),
                 obstacle: self.judge(client_id, id, level).err().map(Obstacle::from),
             })
             .collect()
@@ -112,8 +113,8 @@ impl Connectors {
 
     /// The name for people, by language.
     #[must_use]
-    pub fn name(&self, id: &ConnectorId) -> Option<BTreeMap<String, String>> {
-        self.snapshot.load().get(id).map(|entry| entry.plan.facts.name.clone())
+    pub fn name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
+        self.snapshot.load().get(id).map(|entry| Arc::clone(&entry.plan.facts.name))
     }
 
     pub(super) fn handle(&self, id: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {

@@ -23,6 +23,19 @@ pub enum Answer {
 }
 
 impl Answer {
+    /// For metrics and logs.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Found(_) => "found",
+            Self::Corrected(_) => "corrected",
+            Self::NotFound => "not_found",
+            Self::Several => "several",
+            Self::Deceased => "deceased",
+            Self::Refused => "refused",
+        }
+    }
+
     /// The register's identity, or the code under which the login ends.
     ///
     /// # Errors
@@ -48,6 +61,15 @@ pub enum RegisterFault {
 }
 
 impl RegisterFault {
+    /// For metrics and logs.
+    #[must_use]
+    pub const fn label(&self) -> &'static str {
+        match self {
+            Self::Unavailable(_) => "unavailable",
+            Self::Contract(_) => "contract",
+        }
+    }
+
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self {
