@@ -94,11 +94,3 @@ fn every_key_says_what_it_means() {
     let silent: Vec<&str> = page.lines().filter(|line| line.starts_with("| `") && line.ends_with("|  |")).collect();
     assert!(silent.is_empty(), "{silent:#?}");
 }
-
-/// Rewrites the generated files: `cargo test --lib config::committed::regenerate -- --ignored`.
-#[test]
-#[ignore = "writes into the repository"]
-fn regenerate() {
-    write_schemas(&repository().join("config/schemas")).unwrap();
-    fs::write(repository().join("docs/configuration.md"), reference_markdown()).unwrap();
-}
