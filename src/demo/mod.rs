@@ -5,7 +5,6 @@
 
 mod federation;
 pub mod service_provider;
-pub mod service_provider_page;
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};

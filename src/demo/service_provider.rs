@@ -6,6 +6,7 @@
 mod hub;
 mod judge;
 mod memory;
+mod page;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -15,20 +16,22 @@ use actix_web::cookie::{Cookie, SameSite};
 use actix_web::dev::Server;
 use actix_web::http::{StatusCode, header};
 use actix_web::{App, HttpRequest, HttpResponse, HttpServer, web};
-use serde_json::{Map, Value};
 use url::{Url, form_urlencoded};
 
 use self::hub::{Hub, HubFault, Metadata, Tokens};
 use self::judge::{Expected, Refusal};
 use self::memory::Memory;
-use crate::demo::service_provider_page::{Decoded, Failed, SignedIn, SignedOut, View, render};
+use self::page::{home, indented, language, plain};
+use crate::config::{Problem, theme};
 use crate::digest;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Level;
 use crate::protocol::alg::SigningAlg;
-use crate::token::verify::Opened;
+use crate::web::pages::{DemoError, DemoSignedIn, DemoSignedOut, Fact, Locale, Theme};
 
+/// Its own name and colours.
+const THEME: &str = include_str!("service_provider/theme.toml");
 /// How long a person may take at the hub, and how long a finished sign-in is shown.
 const LIFE: Duration = Duration::from_secs(30 * 60);
 /// Sign-ins under way, and finished ones, at most.
@@ -59,6 +62,8 @@ pub enum SetupFault {
     RedirectUri,
     #[error("the demo service provider's HTTP client can't be built: {0}")]
     Client(reqwest::Error),
+    #[error("the demo service provider's theme is wrong: {}", .0.iter().map(ToString::to_string).collect::<Vec<_>>().join("; "))]
+    Theme(Vec<Problem>),
 }
 
 /// A service provider that can be started on any listener; several may run in one process.
@@ -66,6 +71,7 @@ pub struct DemoServiceProvider {
     settings: Settings,
     env: Env,
     hub: Hub,
+    theme: Theme,
     secure: bool,
     /// By `state`.
     pending: Memory<Arc<Pending>>,
@@ -80,11 +86,13 @@ struct Pending {
     /// Fingerprint of the cookie that only the browser that began has.
     binding: String,
     metadata: Metadata,
+    /// In which the person began, and finds the outcome.
+    locale: Locale,
 }
 
 enum Outcome {
-    SignedIn(SignedIn),
-    Failed(Failed),
+    SignedIn(DemoSignedIn),
+    Failed(DemoError),
 }
 
 /// Why a callback did not sign anybody in.
@@ -102,7 +110,7 @@ enum CallbackFault {
 
 impl DemoServiceProvider {
     /// # Errors
-    /// `RedirectUri` or `Client`.
+    /// What of the settings, of this machine or of the built-in theme is wrong.
     pub fn new(settings: Settings, env: Env) -> Result<Self, SetupFault> {
         let redirect_uri = Url::parse(&settings.redirect_uri).map_err(|_| SetupFault::RedirectUri)?;
         if redirect_uri.path() != "/callback" {
@@ -110,7 +118,9 @@ impl DemoServiceProvider {
         }
         let secure = redirect_uri.scheme() == "https";
         let hub = Hub::new().map_err(SetupFault::Client)?;
-        Ok(Self { settings, env, hub, secure, pending: Memory::new(CAPACITY), finished: Memory::new(CAPACITY) })
+        let mut problems = Vec::new();
+        let theme = theme::embedded(THEME, &mut problems).as_ref().map(Theme::from).ok_or(SetupFault::Theme(problems))?;
+        Ok(Self { settings, env, hub, theme, secure, pending: Memory::new(CAPACITY), finished: Memory::new(CAPACITY) })
     }
 
     /// Serves on `listener` until the returned server is stopped. One worker: it is a demo, and its HTTP client belongs
@@ -160,7 +170,7 @@ impl DemoServiceProvider {
     }
 
     /// RFC 6749, 4.1.1 with RFC 7636 and OpenID Connect Core 3.1.2.1.
-    fn authorization_url(&self, pending: &Pending, state: &str, ui_locales: Option<&str>) -> Option<String> {
+    fn authorization_url(&self, pending: &Pending, state: &str) -> Option<String> {
         let mut url = Url::parse(&pending.metadata.authorization_endpoint).ok()?;
         let challenge = digest::fingerprint(pending.verifier.reveal());
         url.query_pairs_mut()
@@ -173,10 +183,8 @@ impl DemoServiceProvider {
             .append_pair("state", state)
             .append_pair("nonce", &pending.nonce)
             .append_pair("code_challenge", &challenge)
-            .append_pair("code_challenge_method", "S256");
-        if let Some(ui_locales) = ui_locales {
-            url.query_pairs_mut().append_pair("ui_locales", ui_locales);
-        }
+            .append_pair("code_challenge_method", "S256")
+            .append_pair("ui_locales", &pending.locale.to_string());
         Some(url.into())
     }
 
@@ -190,7 +198,7 @@ impl DemoServiceProvider {
         }
         if let Some(error) = answer.one("error") {
             let description = answer.one("error_description").map(str::to_owned);
-            return Ok(Outcome::Failed(Failed::Returned { error: error.to_owned(), description }));
+            return Ok(Outcome::Failed(DemoError::Returned { error: error.to_owned(), description }));
         }
         let code = answer.one("code").ok_or(CallbackFault::Empty)?;
         let form = [
@@ -206,7 +214,7 @@ impl DemoServiceProvider {
     }
 
     /// R156: every check comes before the first use of a claim.
-    async fn believe(&self, pending: &Pending, tokens: Tokens) -> Result<SignedIn, CallbackFault> {
+    async fn believe(&self, pending: &Pending, tokens: Tokens) -> Result<DemoSignedIn, CallbackFault> {
         let keys = self.hub.keys(&pending.metadata).await?;
         let expected = Expected {
             issuer: &self.settings.issuer,
@@ -220,9 +228,14 @@ impl DemoServiceProvider {
         let userinfo = judge::userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
         let frame = |name: &str| matches!(name, "iss" | "aud" | "exp" | "iat");
         let claims = userinfo.claims.iter().filter(|(name, _)| !frame(name));
-        let claims = claims.map(|(name, value)| (name.clone(), plain(value))).collect();
-        let (id_token, userinfo) = (decoded(tokens.id_token, &id_token), decoded(answer, &userinfo));
-        Ok(SignedIn { id_token, userinfo, claims, token_answer: tokens.raw })
+        let claims = claims.map(|(name, value)| Fact { name: name.clone(), value: plain(value) }).collect();
+        Ok(DemoSignedIn {
+            claims,
+            id_token_header: indented(&id_token.header),
+            id_token_payload: indented(&id_token.claims),
+            userinfo: indented(&userinfo.claims),
+            token_answer: tokens.raw,
+        })
     }
 }
 
@@ -231,30 +244,29 @@ type This = web::Data<DemoServiceProvider>;
 async fn show(this: This, request: HttpRequest) -> HttpResponse {
     let session = request.cookie(&this.session_cookie());
     let outcome = session.and_then(|cookie| this.finished.load(&digest::fingerprint(cookie.value()), this.env.now()));
-    let Settings { issuer, scopes, acr, .. } = &this.settings;
-    let signed_out = SignedOut { issuer, acr: acr.as_str(), scopes };
-    match outcome.as_deref() {
-        None => page(StatusCode::OK, &View::SignedOut(signed_out)),
-        Some(Outcome::SignedIn(view)) => page(StatusCode::OK, &View::SignedIn(view)),
-        Some(Outcome::Failed(view)) => page(StatusCode::OK, &View::Failed(view)),
-    }
+    let locale = language(&request, &Answer::parse(request.query_string().as_bytes()), "lang");
+    this.page(StatusCode::OK, locale, |chrome| match outcome.as_deref() {
+        None => DemoSignedOut.render(chrome),
+        Some(Outcome::SignedIn(signed_in)) => signed_in.render(chrome),
+        Some(Outcome::Failed(error)) => error.render(chrome),
+    })
 }
 
 async fn log_in(this: This, request: HttpRequest, body: web::Bytes) -> HttpResponse {
-    if let Some(refused) = refuse_other_sites(&request) {
-        return refused;
+    let locale = language(&request, &Answer::parse(&body), "ui_locales");
+    if let Some(reason) = other_site(&request) {
+        return this.refuse(StatusCode::FORBIDDEN, locale, reason);
     }
     let metadata = match this.hub.discover(&this.settings.issuer).await {
         Ok(metadata) => metadata,
-        Err(fault) => return refuse(StatusCode::BAD_GATEWAY, &fault.to_string()),
+        Err(fault) => return this.refuse(StatusCode::BAD_GATEWAY, locale, &fault.to_string()),
     };
     let entropy = this.env.entropy();
     let (state, binding) = (entropy.token(), entropy.token());
     let verifier = Secret::new(entropy.token());
-    let pending = Pending { nonce: entropy.token(), verifier, binding: digest::fingerprint(&binding), metadata };
-    let form = Answer::parse(&body);
-    let Some(url) = this.authorization_url(&pending, &state, form.one("ui_locales")) else {
-        return refuse(StatusCode::BAD_GATEWAY, &HubFault::Malformed("configuration document").to_string());
+    let pending = Pending { nonce: entropy.token(), verifier, binding: digest::fingerprint(&binding), metadata, locale };
+    let Some(url) = this.authorization_url(&pending, &state) else {
+        return this.refuse(StatusCode::BAD_GATEWAY, locale, &HubFault::Malformed("configuration document").to_string());
     };
     let cookie = this.cookie(this.login_cookie(&state), binding);
     let now = this.env.now();
@@ -272,30 +284,32 @@ async fn callback(this: This, request: HttpRequest) -> HttpResponse {
         this.pending.take(state, this.env.now(), |pending| digest::equal(pending.binding.as_bytes(), binding.as_bytes()))
     });
     let Some(pending) = pending else {
-        return refuse(
+        return this.refuse(
             StatusCode::BAD_REQUEST,
+            language(&request, &answer, "lang"),
             "The answer belongs to no sign-in that this browser began (its state is unknown).",
         );
     };
     let outcome = this
         .finish(&pending, &answer)
         .await
-        .unwrap_or_else(|fault| Outcome::Failed(Failed::Refused { reason: fault.to_string() }));
+        .unwrap_or_else(|fault| Outcome::Failed(DemoError::Refused { reason: fault.to_string() }));
     // A fresh session for each outcome: an id known before the sign-in never becomes a signed-in one.
     let session = this.env.entropy().token();
     let now = this.env.now();
     this.forget_session(&request);
     this.finished.insert(digest::fingerprint(&session), Arc::new(outcome), now + LIFE, now);
-    go_to("/", vec![this.expired(login_cookie), this.cookie(this.session_cookie(), session)])
+    go_to(&home(pending.locale), vec![this.expired(login_cookie), this.cookie(this.session_cookie(), session)])
 }
 
 /// Ends the service provider's own session; the hub's goes on.
-async fn log_out(this: This, request: HttpRequest) -> HttpResponse {
-    if let Some(refused) = refuse_other_sites(&request) {
-        return refused;
+async fn log_out(this: This, request: HttpRequest, body: web::Bytes) -> HttpResponse {
+    let locale = language(&request, &Answer::parse(&body), "ui_locales");
+    if let Some(reason) = other_site(&request) {
+        return this.refuse(StatusCode::FORBIDDEN, locale, reason);
     }
     this.forget_session(&request);
-    go_to("/", vec![this.expired(this.session_cookie())])
+    go_to(&home(locale), vec![this.expired(this.session_cookie())])
 }
 
 impl DemoServiceProvider {
@@ -322,24 +336,10 @@ impl Answer {
 
 /// Login and logout by a form of another site (CSRF). Browsers too old to say where a form stands are let through: the
 /// session cookie is SameSite=Lax.
-fn refuse_other_sites(request: &HttpRequest) -> Option<HttpResponse> {
+fn other_site(request: &HttpRequest) -> Option<&'static str> {
     let site = request.headers().get("sec-fetch-site")?;
     let own = site == "same-origin" || site == "none";
-    (!own).then(|| refuse(StatusCode::FORBIDDEN, "This form was sent by another site."))
-}
-
-fn refuse(status: StatusCode, reason: &str) -> HttpResponse {
-    page(status, &View::Failed(&Failed::Refused { reason: reason.to_owned() }))
-}
-
-fn page(status: StatusCode, view: &View<'_>) -> HttpResponse {
-    HttpResponse::build(status)
-        .insert_header((header::CONTENT_TYPE, "text/html;charset=UTF-8"))
-        .insert_header((header::CACHE_CONTROL, "no-store"))
-        .insert_header((header::CONTENT_SECURITY_POLICY, "default-src 'none'; base-uri 'none'; frame-ancestors 'none'"))
-        .insert_header((header::REFERRER_POLICY, "no-referrer"))
-        .insert_header((header::X_CONTENT_TYPE_OPTIONS, "nosniff"))
-        .body(render(view))
+    (!own).then_some("This form was sent by another site.")
 }
 
 fn go_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
@@ -350,23 +350,6 @@ fn go_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
         answer.cookie(cookie);
     }
     answer.finish()
-}
-
-fn decoded(raw: String, opened: &Opened) -> Decoded {
-    Decoded { raw, header: indented(&opened.header), payload: indented(&opened.claims) }
-}
-
-fn indented(members: &Map<String, Value>) -> String {
-    serde_json::to_string_pretty(members).unwrap_or_default()
-}
-
-/// A claim as a person reads it: text without quotes, lists with commas.
-fn plain(value: &Value) -> String {
-    match value {
-        Value::String(text) => text.clone(),
-        Value::Array(items) => items.iter().map(plain).collect::<Vec<_>>().join(", "),
-        other => other.to_string(),
-    }
 }
 
 #[cfg(test)]

@@ -108,7 +108,7 @@ async fn text(answer: ServiceResponse) -> String {
 
 /// Begins a sign-in; gives the parameters that went to the hub, and the cookies.
 async fn begin(this: &This, hub: &FakeHub) -> (Answer, Vec<Cookie<'static>>) {
-    let answer = call(this, test::TestRequest::post().uri("/login").set_payload("ui_locales=fr"), &[]).await;
+    let answer = call(this, test::TestRequest::post().uri("/login").set_payload("ui_locales=en"), &[]).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
     let location = Url::parse(answer.headers().get("location").unwrap().to_str().unwrap()).unwrap();
     let sent = Answer::parse(location.query().unwrap().as_bytes());
@@ -123,7 +123,9 @@ async fn come_back(this: &This, query: &[(&str, &str)], cookies: &[Cookie<'stati
 
 async fn shown(this: &This, callback: &ServiceResponse) -> String {
     assert_eq!(callback.status(), StatusCode::SEE_OTHER);
-    text(call(this, test::TestRequest::get().uri("/"), &set_cookies(callback)).await).await
+    let location = callback.headers().get("location").unwrap().to_str().unwrap();
+    assert_eq!(location, "/?lang=en", "in the language in which the sign-in began");
+    text(call(this, test::TestRequest::get().uri(location), &set_cookies(callback)).await).await
 }
 
 #[actix_web::test]
@@ -134,14 +136,14 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
     for name in ["state", "nonce", "code_challenge"] {
         assert_eq!(sent.one(name).unwrap().len(), 43, "{name}");
     }
-    assert_eq!((sent.one("acr_values"), sent.one("ui_locales")), (Some("eidas1"), Some("fr")));
+    assert_eq!((sent.one("acr_values"), sent.one("ui_locales")), (Some("eidas1"), Some("en")));
     assert!(cookies.iter().all(|cookie| cookie.http_only() == Some(true) && cookie.same_site() == Some(SameSite::Lax)));
 
     let state = sent.one("state").unwrap();
     let query = [("code", "c"), ("state", state), ("iss", &hub.issuer)];
     let callback = come_back(&this, &query, &cookies).await;
     let page = shown(&this, &callback).await;
-    assert!(page.contains("Ada &lt;b&gt;") && !page.contains("<b>"), "{page}");
+    assert!(page.contains("Ada &#60;b&#62;") && !page.contains("<b>"), "{page}");
     let form = hub.token_form.lock().unwrap().clone();
     let verifier = &form.iter().find(|(name, _)| name == "code_verifier").unwrap().1;
     assert_eq!(digest::fingerprint(verifier), sent.one("code_challenge").unwrap());
@@ -152,7 +154,7 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
     let session = set_cookies(&callback);
     call(&this, test::TestRequest::post().uri("/logout"), &session).await;
     let page = text(call(&this, test::TestRequest::get().uri("/"), &session).await).await;
-    assert!(page.contains("not signed in"));
+    assert!(page.contains("action=\"/login\"") && !page.contains("Ada"), "{page}");
     handle.stop(false).await;
 }
 
@@ -221,6 +223,57 @@ async fn forms_of_other_sites_neither_sign_in_nor_out() {
             let request = test::TestRequest::post().uri(uri).insert_header(("sec-fetch-site", site));
             assert_eq!(call(&this, request, &[]).await.status(), status, "{uri} {site}");
         }
+    }
+}
+
+#[actix_web::test]
+async fn language_is_the_one_chosen_else_the_browser_s() {
+    let this = service_provider("http://127.0.0.1:9");
+    for (uri, accept, expected) in [
+        ("/", "", "fr"),
+        ("/", "en-GB,fr;q=0.5", "en"),
+        ("/?lang=fr", "en", "fr"),
+        ("/?lang=en", "fr", "en"),
+        ("/?lang=xx", "en", "en"),
+        ("/?lang=%22%3E%3Cscript%3E", "en", "en"),
+        ("/?lang=en&lang=fr", "fr", "fr"),
+    ] {
+        let request = test::TestRequest::get().uri(uri).insert_header(("accept-language", accept));
+        let answer = call(&this, request, &[]).await;
+        assert_eq!(answer.headers().get("content-language").unwrap(), expected, "{uri} {accept}");
+        let page = text(answer).await;
+        assert!(page.contains(&format!("<html lang=\"{expected}\"")), "{page}");
+        assert!(page.contains(&format!("name=\"ui_locales\" value=\"{expected}\"")), "the hub shall speak it too: {page}");
+        assert!(page.contains("href=\"/?lang=fr\"") && page.contains("href=\"/?lang=en\""), "{page}");
+    }
+}
+
+#[actix_web::test]
+async fn injected_script_finds_no_nonce_to_run_under() {
+    let this = service_provider("http://127.0.0.1:9");
+    let mut policies = Vec::new();
+    for _ in 0..2 {
+        let answer = call(&this, test::TestRequest::get().uri("/"), &[]).await;
+        let policy = answer.headers().get("content-security-policy").unwrap().to_str().unwrap().to_owned();
+        let nonce = policy.split("script-src 'nonce-").nth(1).unwrap().split('\'').next().unwrap().to_owned();
+        let expected = format!(
+            "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; frame-ancestors 'none'"
+        );
+        assert_eq!(policy, expected);
+        let page = text(answer).await;
+        assert!(nonce.len() == 43 && page.contains(&format!("<script nonce=\"{nonce}\">")), "{page}");
+        policies.push(policy);
+    }
+    assert_ne!(policies[0], policies[1], "a nonce that is used twice can be learnt");
+}
+
+#[actix_web::test]
+async fn login_csrf_by_a_link_begins_nothing() {
+    let this = service_provider("http://127.0.0.1:9");
+    for uri in ["/login", "/logout"] {
+        let answer = call(&this, test::TestRequest::get().uri(uri), &[]).await;
+        assert!(!answer.status().is_success() && !answer.status().is_redirection(), "{uri}");
+        assert!(set_cookies(&answer).is_empty(), "{uri}");
     }
 }
 

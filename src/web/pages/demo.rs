@@ -1,48 +1,27 @@
 //! The demonstration service provider's pages. The only ones that speak of tokens: they are for developers.
+//!
+//! Their addresses are that service's own: `/`, and forms posted to `/login` and `/logout`, each with the page's language
+//! in `ui_locales`.
 
 use askama::Template;
 
 use super::{Chrome, Locale, draw};
 
-/// Signed out: one button for each way in.
-#[derive(Clone, Debug)]
-pub struct DemoSignedOut {
-    /// At least one; the first is the main one.
-    pub sign_ins: Vec<SignIn>,
-    /// Empty: no language switch.
-    pub languages: Vec<LanguageLink>,
-}
-
-#[derive(Clone, Debug)]
-pub struct SignIn {
-    /// In the page's language.
-    pub label: String,
-    pub href: String,
-}
-
-#[derive(Clone, Debug)]
-pub struct LanguageLink {
-    /// The language's tag.
-    pub tag: String,
-    /// The language's own name for itself.
-    pub label: String,
-    pub href: String,
-}
+/// Nobody is signed in.
+#[derive(Clone, Copy, Debug)]
+pub struct DemoSignedOut;
 
 /// What the service provider got, after checking it.
 #[derive(Clone, Debug)]
 pub struct DemoSignedIn {
     /// Wire name and value, in order.
     pub claims: Vec<Fact>,
-    /// Pretty-printed JSON, as the next three.
+    /// Indented JSON, as the next two.
     pub id_token_header: String,
     pub id_token_payload: String,
     pub userinfo: String,
-    /// The token endpoint's whole answer.
+    /// The token endpoint's answer as it came.
     pub token_answer: String,
-    /// Where the sign-out form is posted.
-    pub sign_out: String,
-    pub sign_in_again: String,
 }
 
 #[derive(Clone, Debug)]
@@ -51,19 +30,20 @@ pub struct Fact {
     pub value: String,
 }
 
-/// The hub answered with an error.
+/// Nobody could be signed in.
 #[derive(Clone, Debug)]
-pub struct DemoError {
-    pub error: String,
-    pub description: String,
-    pub sign_in_again: String,
+pub enum DemoError {
+    /// The hub sent the browser back with an error (RFC 6749, 4.1.2.1).
+    Returned { error: String, description: Option<String> },
+    /// The answer broke a rule, or could not be had; nothing of it was used. In English, for a developer.
+    Refused { reason: String },
 }
 
 impl DemoSignedOut {
     #[must_use]
-    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+    pub fn render(self, chrome: &Chrome<'_>) -> String {
         let t = chrome.locale;
-        draw(&SignedOutTemplate { chrome, t, title: t.text("demo-title"), page: self })
+        draw(&SignedOutTemplate { chrome, t, title: t.text("demo-title") })
     }
 }
 
@@ -98,7 +78,6 @@ struct SignedOutTemplate<'a> {
     chrome: &'a Chrome<'a>,
     t: Locale,
     title: String,
-    page: &'a DemoSignedOut,
 }
 
 #[derive(Template)]

@@ -229,16 +229,6 @@ fn demo_signed_in() -> DemoSignedIn {
         ),
         userinfo: format!("{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}"),
         token_answer: format!("{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"),
-        sign_out: "/logout".into(),
-        sign_in_again: "/login".into(),
-    }
-}
-
-fn demo_signed_out() -> DemoSignedOut {
-    let language = |tag: &str, label: &str| LanguageLink { tag: tag.into(), label: label.into(), href: format!("/?lang={tag}") };
-    DemoSignedOut {
-        sign_ins: vec![SignIn { label: "Se connecter".into(), href: "/login".into() }],
-        languages: vec![language("fr", "Français"), language("en", "English")],
     }
 }
 
@@ -276,9 +266,10 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
     let way = Some(Way::BackToService(Leave::Link { href: "https://sp.example/".into() }));
     add("logged-out-back", LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome));
     add("sandbox", sandbox().render(chrome));
-    add("demo-signed-out", demo_signed_out().render(chrome));
+    add("demo-signed-out", DemoSignedOut.render(chrome));
     add("demo-signed-in", demo_signed_in().render(chrome));
-    let (error, description) = ("access_denied".to_owned(), "The user's authentication was aborted.".to_owned());
-    add("demo-error", DemoError { error, description, sign_in_again: "/login".into() }.render(chrome));
+    let description = Some("The user's authentication was aborted.".to_owned());
+    add("demo-error", DemoError::Returned { error: "access_denied".into(), description }.render(chrome));
+    add("demo-refused", DemoError::Refused { reason: "The ID token names another issuer.".into() }.render(chrome));
     pages
 }

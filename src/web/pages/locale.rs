@@ -68,15 +68,17 @@ impl fmt::Display for Locale {
 }
 
 impl Locale {
-    /// Every language, in no order.
+    /// Every language, by its tag.
     pub fn all() -> impl Iterator<Item = Self> {
-        TEXTS.locales().map(Locale)
+        let mut tags: Vec<_> = TEXTS.locales().collect();
+        tags.sort();
+        tags.into_iter().map(Locale)
     }
 
     /// The language of a tag: `en-GB` is served by `en`.
     fn speaking(tag: &str) -> Option<Self> {
         let wanted: LanguageIdentifier = tag.parse().ok()?;
-        Self::all().find(|locale| locale.0.language == wanted.language)
+        TEXTS.locales().find(|known| known.language == wanted.language).map(Self)
     }
 
     /// The entry of a `{ fr = …, en = … }` table for this language; else the default language's, else the first.

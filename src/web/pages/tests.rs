@@ -196,11 +196,10 @@ fn script_in_names_and_values_stays_inert() {
                 id_token_payload: evil(),
                 userinfo: evil(),
                 token_answer: evil(),
-                sign_out: evil(),
-                sign_in_again: evil(),
             }
             .render(chrome),
-            DemoError { error: evil(), description: evil(), sign_in_again: evil() }.render(chrome),
+            DemoError::Returned { error: evil(), description: Some(evil()) }.render(chrome),
+            DemoError::Refused { reason: evil() }.render(chrome),
         ]
     });
     for html in pages {

@@ -162,12 +162,14 @@ sandbox-go = Sign in
 
 ## Demonstration service
 
-demo-title = Demonstration service
+demo-title = Try a sign-in
 demo-lead = This make-believe service shows a whole sign-in, then everything it received. No data is real.
 demo-step-1 = You choose a trial account.
 demo-step-2 = You choose who you are.
 demo-step-3 = You see what the service receives.
 demo-languages = Languages
+demo-language = English
+demo-sign-in = Sign in
 demo-in-title = You are signed in
 demo-in-lead = This is everything that the service received, after checking it.
 demo-claims = Information received
@@ -181,6 +183,8 @@ demo-error-title = The sign-in failed
 demo-error-lead = The service received this answer instead of a sign-in.
 demo-error-code = Error
 demo-error-description = Description
+demo-refused-lead = The service received an answer that it can’t trust, or none. It used nothing of it.
+demo-refused-reason = Reason
 sandbox-level-eidas1 = Low (eidas1)
 sandbox-level-eidas2 = Substantial (eidas2)
 sandbox-level-eidas3 = High (eidas3)

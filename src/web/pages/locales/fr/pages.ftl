@@ -165,12 +165,14 @@ sandbox-go = Se connecter
 
 ## Service de démonstration
 
-demo-title = Service de démonstration
+demo-title = Essayer une connexion
 demo-lead = Ce faux service montre une connexion complète, puis tout ce qu’il a reçu. Aucune donnée n’est réelle.
 demo-step-1 = Vous choisissez un compte d’essai.
 demo-step-2 = Vous choisissez qui vous êtes.
 demo-step-3 = Vous voyez ce que reçoit le service.
 demo-languages = Langues
+demo-language = Français
+demo-sign-in = Se connecter
 demo-in-title = Vous êtes connecté
 demo-in-lead = Voici tout ce que ce service a reçu, après vérification.
 demo-claims = Informations reçues
@@ -184,6 +186,8 @@ demo-error-title = La connexion a échoué
 demo-error-lead = Le service a reçu cette réponse à la place d’une connexion.
 demo-error-code = Erreur
 demo-error-description = Description
+demo-refused-lead = Le service a reçu une réponse à laquelle il ne peut pas se fier, ou aucune. Il n’en a rien utilisé.
+demo-refused-reason = Motif
 sandbox-level-eidas1 = Faible (eidas1)
 sandbox-level-eidas2 = Substantiel (eidas2)
 sandbox-level-eidas3 = Élevé (eidas3)
