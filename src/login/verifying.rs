@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::upstream::Authentication;
-use super::{Answered, Effect, Identifying, State, Step, Ticket, World};
+use super::{Answered, Effect, Failed, Identifying, State, Step, Ticket, World};
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -16,6 +16,10 @@ impl Verifying {
     pub(super) fn authenticated(self, ticket: Ticket, result: Result<Box<Authentication>, ErrorCode>, world: &World<'_>) -> Step {
         let authentication = match result {
             Ok(authentication) => authentication,
+            // A level can't be mended here: a page that waits for the person (decisions 5).
+            Err(code @ (ErrorCode::AcrTooLow | ErrorCode::AcrMissing | ErrorCode::AcrUnlisted)) => {
+                return Failed::with(code).enter(ticket);
+            }
             Err(code) => return ticket.back_to_choice(self.connector, code),
         };
         // Asked again with the level that was really obtained (decisions 1, the gate).
@@ -23,7 +27,7 @@ impl Verifying {
             return Answered::error(ticket, code);
         }
         if authentication.level < ticket.request.level {
-            return ticket.back_to_choice(self.connector, ErrorCode::AcrTooLow);
+            return Failed::with(ErrorCode::AcrTooLow).enter(ticket);
         }
         let state = State::Identifying(Identifying { connector: self.connector });
         Step::pass_through(ticket, state, Effect::Identify(authentication))
