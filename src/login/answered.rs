@@ -27,6 +27,8 @@ impl Answered {
 
     pub(super) fn on(self, ticket: Ticket, request: Request) -> Step {
         match request {
+            // A callback that this login never accepted gets nothing, least of all a code.
+            Request::Return(back) if ticket.returned.as_deref() != Some(&back.state) => self.already_done(ticket),
             // A double click, or the answer got lost: the same answer again, while its code can still be used.
             Request::Consent(_) | Request::Cancel | Request::Return(_) => match &self {
                 Self::Granted { code, .. } => {

@@ -34,11 +34,11 @@ impl Away {
         if attempt.state != back.state || attempt.connector != back.connector {
             return Step::stay(ticket, State::Away(self), Answer::problem(ErrorCode::StateUnknown, Way::Choice));
         }
+        ticket.returned = Some(back.state);
         if let Err(code) = issuer_agrees(attempt, back.arrival.iss.as_deref()) {
             let connector = self.attempt.connector;
             return ticket.back_to_choice(connector, code);
         }
-        ticket.returned = Some(back.state);
         if let Err(code) = (world.gate)(&attempt.connector, attempt.level) {
             return Answered::error(ticket, code);
         }
