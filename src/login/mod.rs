@@ -275,3 +275,8 @@ impl Ticket {
         Step::settle(self, state, Answer::Choice { banner: Some(banner) })
     }
 }
+
+#[cfg(test)]
+pub(crate) mod samples;
+#[cfg(test)]
+mod tests;
