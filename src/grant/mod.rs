@@ -74,3 +74,6 @@ pub(crate) fn store_code(fault: &crate::store::StoreFault) -> ErrorCode {
         StoreFault::Exists | StoreFault::Revoked => ErrorCode::Internal,
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,170 @@
+//! Codes and tokens over the real store and real keys, with a clock and a gate that are moved by hand.
+
+mod client;
+mod code;
+mod hint;
+mod session;
+mod token;
+
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+
+use arc_swap::ArcSwap;
+use serde_json::Value;
+
+use super::{Gate, Grants, Lives};
+use crate::assurance::{Level, Platform};
+use crate::config::Federation;
+use crate::config::Service;
+use crate::config::federation::Unavailable;
+use crate::digest;
+use crate::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
+use crate::identity::scopes::ScopeTable;
+use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
+use crate::login::samples::{ISSUER, OPENED, SP_CALLBACK, proven, registration, request};
+use crate::login::{Grant, SessionUse};
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::token::TokenRequest;
+use crate::session::Limits;
+use crate::store::Capacities;
+use crate::store::conformance::ROOMY;
+use crate::store::memory::MemoryStore;
+use crate::telemetry::Metrics;
+use crate::token::keyring::tests::RING;
+use crate::token::verify::VerificationKeys;
+
+const CODE_LIFE: Duration = Duration::from_secs(30);
+const TOKEN_LIFE: Duration = Duration::from_secs(60);
+const ID_TOKEN_LIFE: Duration = Duration::from_secs(90);
+const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// Says what it was told to say, and remembers what it was asked.
+#[derive(Default)]
+struct HandGate {
+    closed: Mutex<Option<ErrorCode>>,
+    asked: Mutex<Vec<(ClientId, ConnectorId, Level)>>,
+}
+
+impl Gate for HandGate {
+    fn may(&self, client_id: &ClientId, connector: &ConnectorId, level: Level) -> Result<(), ErrorCode> {
+        self.asked.lock().unwrap().push((client_id.clone(), connector.clone(), level));
+        self.closed.lock().unwrap().map_or(Ok(()), Err)
+    }
+}
+
+struct Hub {
+    grants: Grants,
+    clock: Arc<HandClock>,
+    gate: Arc<HandGate>,
+}
+
+/// A service provider whose secrets are `<id>'s secret` and `<id>'s next secret`.
+fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
+    let mut registration = registration(client_id);
+    registration.active = active;
+    Service {
+        registration,
+        name: [("en".to_owned(), client_id.to_owned())].into(),
+        sector: client_id.into(),
+        secrets: ["secret", "next secret"].map(|secret| digest::sha256(format!("{client_id}'s {secret}").as_bytes())).to_vec(),
+        id_token_signed_response_alg: alg,
+        userinfo_signed_response_alg: alg,
+        blocked_connectors: vec![],
+    }
+}
+
+fn federation(sp_is_active: bool) -> Arc<Federation> {
+    let services = [
+        service("sp", sp_is_active, SigningAlg::ES256),
+        service("other", true, SigningAlg::RS256),
+        service("off", false, SigningAlg::ES256),
+    ];
+    Arc::new(Federation::new(services, ScopeTable::default(), Unavailable::Greyed))
+}
+
+impl Hub {
+    fn new() -> Self {
+        Self::with(ROOMY)
+    }
+
+    fn with(capacities: Capacities) -> Self {
+        // Between two seconds, so that rounding would show.
+        let clock = Arc::new(HandClock::at(OPENED + Duration::from_millis(700)));
+        let gate = Arc::new(HandGate::default());
+        let grants = Grants {
+            store: Arc::new(MemoryStore::new(capacities)),
+            signer: Arc::clone(&RING) as _,
+            gate: Arc::clone(&gate) as _,
+            federation: federation(true),
+            metrics: Arc::new(Metrics::new(OPENED).unwrap()),
+            env: Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1))),
+            platform: Platform::Standard,
+            issuer: ISSUER.into(),
+            amr_marker: "hub".into(),
+            own_keys: Arc::new(ArcSwap::from_pointee(VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap())),
+            lives: Lives { code: CODE_LIFE, access_token: TOKEN_LIFE, id_token: ID_TOKEN_LIFE },
+            session_limits: Limits::of(Platform::Standard),
+        };
+        Self { grants, clock, gate }
+    }
+
+    fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// What a login for this request asks to be issued: a fresh session `<code>'s session`, nothing remembered.
+    fn grant(&self, code: &str, changes: &[(&str, &str)]) -> Grant {
+        let request = request(changes);
+        Grant {
+            code: Secret::new(code.into()),
+            scopes: request.scopes.clone(),
+            request,
+            proven: proven("idp", Level::Eidas1),
+            support_id: SupportId::new("0123456789AB"),
+            consented: false,
+            session: SessionUse::Fresh { cookie: Secret::new(format!("{code}'s session")), former: None },
+            granted_at: self.now(),
+        }
+    }
+
+    /// Issues this code for a request of `sp`, changed like that.
+    async fn issue(&self, code: &str, changes: &[(&str, &str)]) {
+        self.grants.issue(self.grant(code, changes)).await.unwrap();
+    }
+
+    /// Redeems as it should be done; gives the answer as the service provider reads it.
+    async fn redeem(&self, code: &str) -> Result<Value, ErrorCode> {
+        self.grants.redeem(&token_request(code)).await.map(|answer| serde_json::to_value(answer).unwrap())
+    }
+
+    /// An access token of `sp`, and the ID token that came with it.
+    async fn tokens(&self, code: &str, changes: &[(&str, &str)]) -> (String, String) {
+        self.issue(code, changes).await;
+        let answer = self.redeem(code).await.unwrap();
+        let text = |name: &str| answer[name].as_str().unwrap().to_owned();
+        (text("access_token"), text("id_token"))
+    }
+
+    async fn verdict(&self, access_token: &str) -> Result<(), ErrorCode> {
+        self.grants.judge(access_token).await.map(drop)
+    }
+}
+
+/// `sp`'s request for a code that was asked without PKCE.
+fn token_request(code: &str) -> TokenRequest {
+    TokenRequest {
+        client_id: "sp".into(),
+        client_secret: Secret::new("sp's secret".into()),
+        redirect_uri: SP_CALLBACK.into(),
+        code: Secret::new(code.into()),
+        code_verifier: None,
+    }
+}
+
+/// Header and claims of a JWS; its signature is not looked at.
+fn read(jws: &str) -> (Value, Value) {
+    let mut parts = jws.split('.').map(|part| digest::from_base64url(part).unwrap());
+    let mut object = || serde_json::from_slice(&parts.next().unwrap()).unwrap();
+    (object(), object())
+}

@@ -1,0 +1,205 @@
+//! A code works once, for the one it was given to, and any flaw burns it (RFC 6749, 4.1.2; RFC 9700, 2.1.1).
+
+use std::sync::{Arc, Barrier};
+
+use async_trait::async_trait;
+use tokio::sync::Notify;
+
+use super::{CODE_LIFE, Hub, MILLISECOND, token_request};
+use crate::assurance::Level;
+use crate::env::Timestamp;
+use crate::ids::Secret;
+use crate::login::samples::SP_CALLBACK;
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::token::TokenRequest;
+use crate::store::conformance::ROOMY;
+use crate::store::{Capacities, Key, Kind};
+use crate::token::keyring::tests::RING;
+use crate::token::{Signer, SigningFault};
+
+// RFC 7636, appendix B
+const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
+const PKCE: [(&str, &str); 2] =
+    [("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), ("code_challenge_method", "S256")];
+
+fn verifying(verifier: &str) -> TokenRequest {
+    TokenRequest { code_verifier: Some(Secret::new(verifier.into())), ..token_request("code") }
+}
+
+#[tokio::test]
+async fn a_code_works_once() {
+    let hub = Hub::new();
+    hub.issue("code", &[]).await;
+    assert!(hub.grants.code_lives("code").await.unwrap());
+    hub.redeem("code").await.unwrap();
+    assert!(!hub.grants.code_lives("code").await.unwrap());
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
+    assert_eq!(hub.redeem("another").await, Err(ErrorCode::CodeUnknown));
+}
+
+#[tokio::test]
+async fn replayed_code_revokes_its_token() {
+    let hub = Hub::new();
+    let (stolen, _) = hub.tokens("code", &[]).await;
+    let (unrelated, _) = hub.tokens("another code", &[]).await;
+    assert_eq!(hub.verdict(&stolen).await, Ok(()));
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
+    assert_eq!(hub.verdict(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.grants.userinfo(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.verdict(&unrelated).await, Ok(()));
+}
+
+#[tokio::test]
+async fn replay_revokes_for_as_long_as_the_token_lives() {
+    let hub = Hub::new();
+    let (token, _) = hub.tokens("code", &[]).await;
+    hub.clock.advance(super::TOKEN_LIFE - MILLISECOND);
+    assert_eq!(hub.verdict(&token).await, Ok(()));
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused), "the code itself would be long dead");
+    assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
+}
+
+#[tokio::test]
+async fn any_flaw_burns_the_code() {
+    type Flaw = fn(&mut TokenRequest);
+    let flaws: [(&str, bool, Flaw, ErrorCode); 9] = [
+        ("code injection: another SP's", false, as_other, ErrorCode::CodeOfAnother),
+        ("code injection with PKCE", true, as_other, ErrorCode::CodeOfAnother),
+        ("a slash more", false, |r| r.redirect_uri.push('/'), ErrorCode::CodeRedirectUri),
+        ("a byte less", false, |r| r.redirect_uri.truncate(SP_CALLBACK.len() - 1), ErrorCode::CodeRedirectUri),
+        ("another case", false, |r| r.redirect_uri = SP_CALLBACK.replace("sp", "SP"), ErrorCode::CodeRedirectUri),
+        ("no verifier", true, |r| r.code_verifier = None, ErrorCode::CodeVerifier),
+        ("the challenge as verifier", true, |r| r.code_verifier = Some(Secret::new(PKCE[0].1.into())), ErrorCode::CodeVerifier),
+        (
+            "a verifier one character off",
+            true,
+            |r| r.code_verifier = Some(Secret::new(VERIFIER.replace('X', "Y"))),
+            ErrorCode::CodeVerifier,
+        ),
+        (
+            "a verifier that nobody asked for (downgrade)",
+            false,
+            |r| r.code_verifier = Some(Secret::new(VERIFIER.into())),
+            ErrorCode::CodeVerifier,
+        ),
+    ];
+    for (attack, pkce, flaw, code) in flaws {
+        let hub = Hub::new();
+        hub.issue("code", if pkce { &PKCE } else { &[] }).await;
+        let good = if pkce { verifying(VERIFIER) } else { token_request("code") };
+        let mut bad = good.clone();
+        flaw(&mut bad);
+        assert_eq!(hub.grants.redeem(&bad).await.err(), Some(code), "{attack}");
+        assert_eq!(hub.grants.redeem(&good).await.err(), Some(ErrorCode::CodeReused), "{attack}: the right one comes too late");
+    }
+    for (changes, request) in [(&PKCE[..], verifying(VERIFIER)), (&[], token_request("code"))] {
+        let hub = Hub::new();
+        hub.issue("code", changes).await;
+        hub.grants.redeem(&request).await.unwrap();
+    }
+}
+
+fn as_other(request: &mut TokenRequest) {
+    request.client_id = "other".into();
+    request.client_secret = Secret::new("other's secret".into());
+}
+
+#[tokio::test]
+async fn closed_gate_burns_the_code() {
+    let hub = Hub::new();
+    hub.issue("code", &[]).await;
+    *hub.gate.closed.lock().unwrap() = Some(ErrorCode::IdpOff);
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeGateClosed));
+    assert_eq!(*hub.gate.asked.lock().unwrap(), [("sp".into(), "idp".into(), Level::Eidas1)]);
+    *hub.gate.closed.lock().unwrap() = None;
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
+}
+
+#[tokio::test]
+async fn a_code_is_dead_at_its_expiry() {
+    let hub = Hub::new();
+    hub.issue("in time", &[]).await;
+    hub.issue("too late", &[]).await;
+    hub.clock.advance(CODE_LIFE - MILLISECOND);
+    hub.redeem("in time").await.unwrap();
+    hub.clock.advance(MILLISECOND);
+    assert!(!hub.grants.code_lives("too late").await.unwrap());
+    assert_eq!(hub.redeem("too late").await, Err(ErrorCode::CodeUnknown));
+}
+
+/// A signer that waits: the moment between the code's taking and the token's birth.
+struct Waiting(Arc<Notify>);
+
+#[async_trait]
+impl Signer for Waiting {
+    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault> {
+        self.0.notified().await;
+        RING.sign(alg, typ, payload, now).await
+    }
+}
+
+#[tokio::test]
+async fn replay_before_the_token_is_born_stops_its_birth() {
+    let mut hub = Hub::new();
+    let signing = Arc::new(Notify::new());
+    hub.grants.signer = Arc::new(Waiting(Arc::clone(&signing)));
+    hub.issue("code", &[]).await;
+    let (first, second) = tokio::join!(hub.redeem("code"), async {
+        let second = hub.redeem("code").await;
+        signing.notify_one();
+        second
+    });
+    assert_eq!((first, second), (Err(ErrorCode::CodeReused), Err(ErrorCode::CodeReused)));
+}
+
+#[test]
+fn of_many_at_once_one_wins_and_keeps_nothing() {
+    for round in 0..10 {
+        let hub = Arc::new(Hub::new());
+        let runtime = || tokio::runtime::Builder::new_current_thread().build().unwrap();
+        runtime().block_on(hub.issue("code", &[]));
+        let start = Arc::new(Barrier::new(6));
+        let threads: Vec<_> = (0..6)
+            .map(|_| {
+                let (hub, start, runtime) = (Arc::clone(&hub), Arc::clone(&start), runtime());
+                std::thread::spawn(move || {
+                    start.wait();
+                    runtime.block_on(hub.redeem("code"))
+                })
+            })
+            .collect();
+        let outcomes: Vec<_> = threads.into_iter().map(|thread| thread.join().unwrap()).collect();
+        let (won, lost): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
+        assert!(won.len() <= 1, "round {round}");
+        assert!(lost.iter().all(|outcome| *outcome == Err(ErrorCode::CodeReused)), "round {round}: {lost:?}");
+        for answer in won.into_iter().flatten() {
+            let token = answer["access_token"].as_str().unwrap();
+            assert_eq!(runtime().block_on(hub.verdict(token)), Err(ErrorCode::AccessTokenInvalid), "round {round}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn nothing_is_redeemable_where_something_could_not_be_kept() {
+    let no_sessions = Hub::with(Capacities { sessions: 0, ..ROOMY });
+    assert_eq!(no_sessions.grants.issue(no_sessions.grant("code", &[])).await, Err(ErrorCode::StoreFull));
+    assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
+    let no_codes = Hub::with(Capacities { grants: 0, ..ROOMY });
+    assert_eq!(no_codes.grants.issue(no_codes.grant("code", &[])).await, Err(ErrorCode::StoreFull));
+    assert_eq!(no_codes.redeem("code").await, Err(ErrorCode::CodeUnknown));
+}
+
+#[tokio::test]
+async fn a_look_into_the_store_gives_nobody_a_code_or_a_token() {
+    let hub = Hub::new();
+    let (token, _) = hub.tokens("code", &[]).await;
+    hub.issue("live code", &[]).await;
+    for (kind, secret) in [(Kind::Code, "live code"), (Kind::Token, token.as_str()), (Kind::Session, "code's session")] {
+        let plain = Key { kind, name: Arc::from(secret) };
+        let hashed = Key { kind, name: Arc::from(crate::digest::fingerprint(secret)) };
+        assert!(hub.grants.store.load(&plain, hub.now()).await.unwrap().is_none());
+        let record = hub.grants.store.load(&hashed, hub.now()).await.unwrap().unwrap();
+        assert!(!String::from_utf8_lossy(&record.value).contains(secret));
+    }
+}

@@ -1,0 +1,117 @@
+//! `id_token_hint`: an ID token of this hub for this service provider, and nothing that only looks like one.
+
+use std::sync::{Arc, LazyLock};
+use std::time::Duration;
+
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use serde_json::json;
+
+use super::{Hub, read, token_request};
+use crate::digest;
+use crate::env::Timestamp;
+use crate::ids::{Secret, Subject};
+use crate::login::samples::{OPENED, request};
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::token::TokenRequest;
+use crate::token::keyring::HINT_LIFE;
+use crate::token::keyring::tests::RING;
+use crate::token::verify::VerificationKeys;
+use crate::token::{Keyring, Signer as _, SigningKey};
+
+/// Another hub's keys.
+static FOREIGN: LazyLock<Keyring> = LazyLock::new(|| Keyring::ephemeral(OPENED).unwrap());
+
+fn wanted(hub: &Hub, hint: &str) -> Result<Vec<Subject>, ErrorCode> {
+    hub.grants.wanted(&request(&[("id_token_hint", hint)]))
+}
+
+fn angela() -> Result<Vec<Subject>, ErrorCode> {
+    Ok(vec![Subject::new("pairwise-angela")])
+}
+
+#[tokio::test]
+async fn an_own_id_token_names_its_user_even_when_expired() {
+    let hub = Hub::new();
+    let (_, id_token) = hub.tokens("code", &[]).await;
+    assert_eq!(wanted(&hub, &id_token), angela());
+    hub.clock.advance(Duration::from_secs(24 * 3600));
+    assert_eq!(wanted(&hub, &id_token), angela());
+}
+
+#[tokio::test]
+async fn hint_and_requested_sub_both_count() {
+    let hub = Hub::new();
+    assert_eq!(hub.grants.wanted(&request(&[])), Ok(vec![]));
+    let claims = ("claims", r#"{"id_token":{"sub":{"value":"requested"}}}"#);
+    assert_eq!(hub.grants.wanted(&request(&[claims])), Ok(vec![Subject::new("requested")]));
+    let (_, id_token) = hub.tokens("code", &[]).await;
+    let both = hub.grants.wanted(&request(&[claims, ("id_token_hint", &id_token)]));
+    assert_eq!(both, Ok(vec![Subject::new("pairwise-angela"), Subject::new("requested")]));
+}
+
+#[tokio::test]
+async fn forged_and_borrowed_hints_are_refused() {
+    let hub = Hub::new();
+    let (access_token, id_token) = hub.tokens("code", &[]).await;
+    let userinfo = hub.grants.userinfo(&access_token).await.unwrap();
+    let (_, claims) = read(&id_token);
+    let changed = |name: &str, value: serde_json::Value| {
+        let mut claims = claims.clone();
+        claims[name] = value;
+        claims.to_string().into_bytes()
+    };
+    let parts: Vec<&str> = id_token.split('.').collect();
+    let tampered = digest::base64url(&changed("sub", json!("root")));
+    let none = digest::base64url(br#"{"alg":"none","typ":"JWT"}"#);
+    let by = |ring: &'static Keyring, payload: Vec<u8>| async move {
+        ring.sign(SigningAlg::ES256, "JWT", &payload, OPENED + Duration::from_secs(1)).await.unwrap()
+    };
+    let own: &'static Keyring = &RING;
+    for (attack, hint) in [
+        ("signed by a foreign key", by(&FOREIGN, claims.to_string().into_bytes()).await),
+        ("a userinfo answer", userinfo),
+        ("another subject in it", format!("{}.{tampered}.{}", parts[0], parts[2])),
+        ("without signature", format!("{}.{}.", parts[0], parts[1])),
+        ("alg none", format!("{none}.{tampered}.")),
+        ("for another SP", by(own, changed("aud", json!("other"))).await),
+        ("of another issuer that shares our keys", by(own, changed("iss", json!("https://hub.example/api/v3"))).await),
+        ("without subject", by(own, changed("sub", json!(null))).await),
+        ("an access token", access_token),
+        ("not a token", "hint".into()),
+    ] {
+        assert_eq!(wanted(&hub, &hint), Err(ErrorCode::IdTokenHintInvalid), "{attack}");
+    }
+    assert_eq!(wanted(&hub, &by(own, claims.to_string().into_bytes()).await), angela());
+}
+
+#[tokio::test]
+async fn the_hint_of_another_service_provider_is_refused_and_its_own_accepted() {
+    let hub = Hub::new();
+    hub.issue("code", &[("client_id", "other")]).await;
+    let redeem =
+        TokenRequest { client_id: "other".into(), client_secret: Secret::new("other's secret".into()), ..token_request("code") };
+    let answer = serde_json::to_value(hub.grants.redeem(&redeem).await.unwrap()).unwrap();
+    let hint = answer["id_token"].as_str().unwrap();
+    assert_eq!(wanted(&hub, hint), Err(ErrorCode::IdTokenHintInvalid));
+    let own = request(&[("client_id", "other"), ("id_token_hint", hint)]);
+    assert_eq!(hub.grants.wanted(&own), angela(), "signed with RS256");
+}
+
+#[tokio::test]
+async fn a_retired_key_still_proves_a_hint_for_a_month() {
+    let month_over = OPENED + Duration::from_secs(100) + HINT_LIFE;
+    let key = |jwk: Jwk, from: Timestamp| SigningKey::parse(&Secret::new(jwk.as_ref().clone()), from, from).unwrap();
+    let ec = |from| key(Jwk::generate_ec_key(EcCurve::P256).unwrap(), from);
+    let rsa = key(Jwk::generate_rsa_key(2048).unwrap(), OPENED);
+    let ring = Arc::new(Keyring::new(vec![rsa, ec(OPENED), ec(OPENED + Duration::from_secs(100))], OPENED).unwrap());
+    let mut hub = Hub::new();
+    hub.grants.signer = Arc::clone(&ring) as _;
+    let (_, id_token) = hub.tokens("code", &[]).await;
+    let know = |now| hub.grants.own_keys.store(Arc::new(VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap()));
+    know(month_over);
+    assert_eq!(wanted(&hub, &id_token), angela());
+    know(month_over + Duration::from_secs(1));
+    assert_eq!(wanted(&hub, &id_token), Err(ErrorCode::IdTokenHintInvalid));
+}

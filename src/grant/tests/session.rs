@@ -1,0 +1,96 @@
+//! The session that a finished login begins, replaces or uses again (ASVS 5, 7.2.4).
+
+use std::time::Duration;
+
+use super::{Hub, MILLISECOND};
+use crate::grant::session::shown;
+use crate::ids::{ClientId, Secret};
+use crate::login::{Grant, SessionUse};
+use crate::protocol::catalogue::ErrorCode;
+use crate::session::{Limits, Session};
+
+fn cookie(value: &str) -> Secret<String> {
+    Secret::new(value.into())
+}
+
+async fn session(hub: &Hub, value: &str) -> Option<Session> {
+    hub.grants.session(&cookie(value)).await.unwrap()
+}
+
+fn fresh(grant: Grant, value: &str, former: &str) -> Grant {
+    Grant { session: SessionUse::Fresh { cookie: cookie(value), former: Some(cookie(former)) }, ..grant }
+}
+
+fn reused(grant: Grant, value: &str) -> Grant {
+    Grant { session: SessionUse::Reused { cookie: cookie(value) }, ..grant }
+}
+
+#[tokio::test]
+async fn session_fixation_gets_the_attacker_nothing() {
+    let hub = Hub::new();
+    // A value that an attacker planted, whether it names a session (theirs) or nothing.
+    hub.issue("attacker", &[]).await;
+    for (code, planted) in [("one", "attacker's session"), ("two", "made up")] {
+        hub.grants.issue(fresh(hub.grant(code, &[]), code, planted)).await.unwrap();
+        assert!(session(&hub, code).await.is_some());
+        assert!(session(&hub, planted).await.is_none(), "{planted}");
+    }
+}
+
+#[tokio::test]
+async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
+    let (sp, other) = (ClientId::from("sp"), ClientId::from("other"));
+    for (same, kept) in [(true, true), (false, false)] {
+        let hub = Hub::new();
+        hub.grants.issue(Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) }).await.unwrap();
+        let claims = shown(&hub.grant("x", &[]).proven.claims);
+        let mut second = fresh(hub.grant("second", &[]), "second", "first's session");
+        if !same {
+            second.proven.authentication.upstream_subject = cookie("somebody else");
+            second.proven.identity.family_name = Some("ELSE".into());
+        }
+        hub.grants.issue(second).await.unwrap();
+        let session = session(&hub, "second").await.unwrap();
+        assert!(session.took_part(&sp) && !session.consented(&sp, &claims));
+        assert_eq!((session.took_part(&other), session.consented(&other, &claims)), (kept, kept));
+    }
+}
+
+#[tokio::test]
+async fn only_an_explicit_yes_is_remembered_and_only_for_what_was_shown() {
+    let sp = ClientId::from("sp");
+    for consented in [true, false] {
+        let hub = Hub::new();
+        hub.grants.issue(Grant { consented, ..hub.grant("code", &[]) }).await.unwrap();
+        let session = session(&hub, "code's session").await.unwrap();
+        assert_eq!(session.consented(&sp, &shown(&hub.grant("x", &[]).proven.claims)), consented);
+        let more = serde_json::json!({ "email": "e", "birthplace": "75107" });
+        assert!(!session.consented(&sp, &shown(more.as_object().unwrap())));
+    }
+}
+
+#[tokio::test]
+async fn reuse_lengthens_the_idle_time_and_joins_the_service_provider() {
+    let hub = Hub::new();
+    hub.issue("first", &[("client_id", "other")]).await;
+    let idle = Limits::of(hub.grants.platform).idle;
+    hub.clock.advance(idle - MILLISECOND);
+    hub.grants.issue(reused(hub.grant("second", &[]), "first's session")).await.unwrap();
+    hub.clock.advance(idle - MILLISECOND);
+    let used = session(&hub, "first's session").await.unwrap();
+    assert!(used.took_part(&"sp".into()) && used.took_part(&"other".into()));
+    hub.clock.advance(MILLISECOND);
+    assert!(session(&hub, "first's session").await.is_none());
+}
+
+#[tokio::test]
+async fn a_session_that_ended_meanwhile_gives_no_code() {
+    let hub = Hub::new();
+    hub.issue("first", &[]).await;
+    hub.clock.advance(Duration::from_secs(24 * 3600));
+    for gone in ["first's session", "never there"] {
+        let outcome = hub.grants.issue(reused(hub.grant("second", &[]), gone)).await;
+        assert_eq!(outcome, Err(ErrorCode::LoginRequired), "{gone}");
+        assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "{gone}");
+    }
+}

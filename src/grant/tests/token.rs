@@ -1,0 +1,129 @@
+//! What a redeemed code gives: the answer, the ID token, the access token's life, userinfo (R020, R030 to R040, R054).
+
+use std::time::Duration;
+
+use serde_json::{Value, json};
+
+use super::{Hub, ID_TOKEN_LIFE, MILLISECOND, TOKEN_LIFE, read, token_request};
+use crate::assurance::{Level, Platform};
+use crate::ids::Secret;
+use crate::login::samples::{ISSUER, NONCE, OPENED, proven};
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::token::TokenRequest;
+use crate::token::keyring::tests::RING;
+use crate::token::verify::{VerificationKeys, open_jws};
+
+#[tokio::test]
+async fn expires_in_is_the_life_that_the_token_has() {
+    let hub = Hub::new();
+    hub.issue("code", &[]).await;
+    let answer = hub.redeem("code").await.unwrap();
+    assert_eq!((&answer["token_type"], &answer["scope"]), (&json!("Bearer"), &json!("openid email")));
+    let token = answer["access_token"].as_str().unwrap();
+    let judged = hub.grants.judge(token).await.unwrap();
+    let life = Duration::from_secs(answer["expires_in"].as_u64().unwrap());
+    assert_eq!((life, judged.expires_at), (TOKEN_LIFE, hub.now() + life));
+    hub.clock.advance(life - MILLISECOND);
+    assert_eq!(hub.verdict(token).await, Ok(()));
+    assert_eq!(hub.verdict(token).await, Ok(()), "an access token may be used many times");
+    hub.clock.advance(MILLISECOND);
+    assert_eq!(hub.verdict(token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.grants.userinfo(token).await, Err(ErrorCode::AccessTokenInvalid));
+}
+
+#[tokio::test]
+async fn unknown_tokens_and_other_secrets_are_no_access_tokens() {
+    let hub = Hub::new();
+    let (token, id_token) = hub.tokens("code", &[]).await;
+    hub.issue("live code", &[]).await;
+    let guesses = ["", "guess", "live code", "live code's session", &id_token, &format!("{token} "), &token[1..]];
+    for guess in guesses {
+        assert_eq!(hub.verdict(guess).await, Err(ErrorCode::AccessTokenInvalid), "{guess}");
+    }
+}
+
+#[tokio::test]
+async fn the_id_token_has_exactly_its_claims() {
+    let hub = Hub::new();
+    hub.issue("code", &[]).await;
+    hub.clock.advance(Duration::from_secs(5));
+    let answer = hub.redeem("code").await.unwrap();
+    let (header, claims) = read(answer["id_token"].as_str().unwrap());
+    assert_eq!((&header["alg"], &header["typ"]), (&json!("ES256"), &json!("JWT")));
+    let iat = OPENED.seconds() + 5;
+    // R033 to R038; R040: no at_hash
+    let expected = json!({
+        "iss": ISSUER, "sub": "pairwise-angela", "aud": "sp", "iat": iat, "exp": iat + ID_TOKEN_LIFE.as_secs(),
+        "auth_time": OPENED.seconds(), "nonce": NONCE, "acr": "eidas1",
+    });
+    assert_eq!(claims, expected);
+}
+
+#[tokio::test]
+async fn amr_is_told_only_when_asked() {
+    // R039, R066
+    for (claims, expected) in [
+        (r#"{"id_token":{"amr":{"essential":true}}}"#, json!(["pwd", "hub"])),
+        (r#"{"id_token":{"amr":{"essential":false}}}"#, Value::Null),
+        (r#"{"id_token":{"amr":null}}"#, Value::Null),
+        ("", Value::Null),
+    ] {
+        let (_, id_token) = Hub::new().tokens("code", &[("claims", claims)]).await;
+        let (_, payload) = read(&id_token);
+        assert_eq!(payload.get("amr").cloned().unwrap_or_default(), expected, "{claims}");
+        assert_eq!(payload.as_object().unwrap().contains_key("amr"), expected.is_array(), "{claims}");
+    }
+}
+
+#[tokio::test]
+async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
+    // R010, R038
+    for (platform, asked, obtained, acr) in [
+        (Platform::Standard, "eidas1", Level::Eidas1, "eidas1"),
+        (Platform::Standard, "eidas1", Level::Eidas3, "eidas1"),
+        (Platform::High, "eidas2", Level::Eidas2, "eidas2"),
+        (Platform::High, "eidas2", Level::Eidas3, "eidas3"),
+    ] {
+        let mut hub = Hub::new();
+        hub.grants.platform = platform;
+        let mut grant = hub.grant("code", &[("acr_values", asked)]);
+        grant.proven = proven("idp", obtained);
+        hub.grants.issue(grant).await.unwrap();
+        let answer = hub.redeem("code").await.unwrap();
+        assert_eq!(read(answer["id_token"].as_str().unwrap()).1["acr"], acr, "{platform:?} {obtained:?}");
+        assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, obtained, "the gate judges what was obtained");
+    }
+}
+
+#[tokio::test]
+async fn each_service_provider_gets_its_own_algorithm_audience_and_a_true_signature() {
+    let hub = Hub::new();
+    hub.grants.issue(hub.grant("code", &[("client_id", "other")])).await.unwrap();
+    let request =
+        TokenRequest { client_id: "other".into(), client_secret: Secret::new("other's secret".into()), ..token_request("code") };
+    let answer = serde_json::to_value(hub.grants.redeem(&request).await.unwrap()).unwrap();
+    let userinfo = hub.grants.userinfo(answer["access_token"].as_str().unwrap()).await.unwrap();
+    let keys = VerificationKeys::from_jwks(&RING.jwks(OPENED, Duration::ZERO)).unwrap();
+    for jws in [answer["id_token"].as_str().unwrap(), &userinfo] {
+        let Ok(opened) = open_jws(jws, crate::protocol::alg::SigningAlg::RS256, &keys) else { panic!("{jws}") };
+        assert_eq!(opened.claims["aud"], "other");
+    }
+}
+
+#[tokio::test]
+async fn userinfo_is_what_the_person_saw_until_the_token_ends() {
+    let hub = Hub::new();
+    let (token, id_token) = hub.tokens("code", &[]).await;
+    let issued = OPENED.seconds();
+    hub.clock.advance(Duration::from_secs(20));
+    let (header, claims) = read(&hub.grants.userinfo(&token).await.unwrap());
+    assert_eq!(header["alg"], "ES256");
+    // R053, R054: exp is the access token's, not this answer's
+    let expires_at = hub.grants.judge(&token).await.unwrap().expires_at.seconds();
+    assert_eq!(expires_at, issued + TOKEN_LIFE.as_secs());
+    let expected = json!({
+        "sub": read(&id_token).1["sub"], "email": "angela@example.org",
+        "aud": "sp", "iss": ISSUER, "iat": issued + 20, "exp": expires_at,
+    });
+    assert_eq!(claims, expected);
+}
