@@ -14,8 +14,8 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 
 use crate::actor::registry::{Facts, Plan, Registry};
-use crate::actor::{Logins, Means};
-use crate::config::model::{IdentitySource, RegisterConfig, SubjectSource};
+use crate::actor::{Logins, Means, logins};
+use crate::config::model::{IdentitySource, Limits, RegisterConfig, SubjectSource};
 use crate::config::{ConfiguredConnector, Federation, Loaded};
 use crate::connector;
 use crate::env::Env;
@@ -167,7 +167,7 @@ impl Program {
         let hub = web::Data::new(Hub {
             platform: settings.platform,
             issuer: loaded.issuer.clone(),
-            logins: Logins::new(means, handles, settings.limits.steps_in_flight),
+            logins: Logins::new(means, handles, limits(&settings.limits)),
             connectors,
             grants,
             metrics: Arc::clone(&metrics),
@@ -344,6 +344,12 @@ fn discovery_document(loaded: &Loaded, federation: &Federation) -> Result<String
         features: &[],
         ui_locales: &ui_locales,
     })
+}
+
+fn limits(configured: &Limits) -> logins::Limits {
+    // A page of ours must come before the shell's deadline cuts the request.
+    let patience = Duration::from_secs(configured.request_seconds).saturating_sub(Duration::from_secs(1));
+    logins::Limits { steps_in_flight: configured.steps_in_flight, patience }
 }
 
 fn workers(configured: usize) -> usize {

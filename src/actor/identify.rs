@@ -28,6 +28,8 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     let configured = means.connectors.configured(&authentication.connector).ok_or(ErrorCode::IdpUnknown)?;
     let sent = if authentication.amr.is_empty() { &configured.amr } else { &authentication.amr };
     let evidence = Evidence::gather(sent, &configured.mfa).evidence;
+    // What the identity provider said has served; from here on only what the rules and the register made of it.
+    let authentication = Authentication { claims: serde_json::Map::new(), ..authentication };
     Ok(Proven { authentication, identity, subject, source, evidence, claims, consented: false, session: None })
 }
 

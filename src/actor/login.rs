@@ -12,9 +12,13 @@ use super::logins::{Ended, Reply};
 use super::means::Means;
 use super::steps::{self, BrowserStep, Cached};
 use crate::ids::InteractionHash;
+use crate::protocol::catalogue::ErrorCode;
 
 /// Without a step for this long, an actor gives its memory back; the store keeps the login.
 const IDLE: Duration = Duration::from_secs(15);
+
+/// Steps of one login that may wait: more than any person's double clicks, too few to crowd others out.
+const MOST_WAITING: usize = 8;
 
 pub(super) struct LoginActor {
     hash: InteractionHash,
@@ -86,6 +90,9 @@ impl Handler<Take> for LoginActor {
     type Result = ResponseFuture<Result<Reply, Ended>>;
 
     fn handle(&mut self, Take(step): Take, ctx: &mut Self::Context) -> Self::Result {
+        if self.queue.len() >= MOST_WAITING {
+            return Box::pin(async { Err(Ended::Hub(ErrorCode::Busy)) });
+        }
         let (reply, answer) = oneshot::channel();
         self.queue.push_back((step, reply));
         self.next(ctx);

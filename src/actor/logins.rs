@@ -6,7 +6,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use actix::prelude::*;
-use tokio::sync::Semaphore;
+use tokio::sync::{Semaphore, TryAcquireError, oneshot};
 
 use super::login::{LoginActor, Take};
 use super::means::Means;
@@ -18,10 +18,7 @@ use crate::login::{Answer, Login, Request, State, Ticket};
 use crate::protocol::acr::Level;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::Draft;
-
-/// The longest that a browser waits for a step; the step itself goes on.
-const PATIENCE: Duration = Duration::from_secs(19);
+use crate::store::{Draft, Record};
 
 /// Dead addresses are swept out each time this many actors have been started.
 const SWEEP: usize = 256;
@@ -33,6 +30,16 @@ pub struct Logins {
     actors: Arc<RwLock<HashMap<InteractionHash, Addr<LoginActor>>>>,
     started: Arc<AtomicUsize>,
     in_flight: Arc<Semaphore>,
+    limits: Limits,
+}
+
+/// How much at once, and how long.
+#[derive(Clone, Copy, Debug)]
+pub struct Limits {
+    /// Steps worked on at once, all logins together.
+    pub steps_in_flight: usize,
+    /// The longest that a browser waits for a step; the step itself goes on.
+    pub patience: Duration,
 }
 
 /// What a step came to, and where its login now stands.
@@ -100,13 +107,14 @@ pub struct Opened {
 impl Logins {
     /// `arbiters` must not be web workers: those die first when the hub stops.
     #[must_use]
-    pub fn new(means: Arc<Means>, arbiters: Vec<ArbiterHandle>, steps_in_flight: usize) -> Self {
+    pub fn new(means: Arc<Means>, arbiters: Vec<ArbiterHandle>, limits: Limits) -> Self {
         Self {
             means,
             arbiters: arbiters.into(),
             actors: Arc::default(),
             started: Arc::default(),
-            in_flight: Arc::new(Semaphore::new(steps_in_flight)),
+            in_flight: Arc::new(Semaphore::new(limits.steps_in_flight)),
+            limits,
         }
     }
 
@@ -114,11 +122,13 @@ impl Logins {
     ///
     /// # Errors
     /// `StoreFull` or `StoreUnavailable`; nothing is left behind.
-    pub async fn open(&self, request: AuthorizationRequest, wanted: Vec<Subject>) -> Result<Opened, Unserved> {
+    pub async fn open(&self, mut request: AuthorizationRequest, wanted: Vec<Subject>) -> Result<Opened, Unserved> {
         let means = &self.means;
         let now = means.env.now();
         let cookie = means.env.entropy().token();
         let hash = InteractionHash::of_cookie(&cookie);
+        // It has told whom it wants; the token itself is nobody's business any more.
+        request.id_token_hint = None;
         let ticket = Ticket {
             hash: hash.clone(),
             support_id: SupportId::fresh(means.env.entropy()),
@@ -143,25 +153,48 @@ impl Logins {
     /// # Errors
     /// `Unknown` for a login that never was or is over; `Interrupted` when waiting took too long; the hub's own.
     pub async fn step(&self, hash: &InteractionHash, request: Request, session: Option<Secret<String>>) -> Result<Reply, Ended> {
-        let Ok(permit) = Arc::clone(&self.in_flight).try_acquire_owned() else {
-            return Err(Ended::Hub(ErrorCode::Busy));
+        let permit = match Arc::clone(&self.in_flight).try_acquire_owned() {
+            Ok(permit) => permit,
+            Err(TryAcquireError::NoPermits) => return Err(Ended::Hub(ErrorCode::Busy)),
+            Err(TryAcquireError::Closed) => return Err(Ended::Hub(ErrorCode::ShuttingDown)),
         };
         let (logins, hash) = (self.clone(), hash.clone());
-        // A requester that goes away cancels a message that is still queued; a task of its own is not cancelled.
-        let step = actix::spawn(async move {
-            let _permit = permit;
-            logins.ask(&hash, BrowserStep { request, session }).await
-        });
-        match tokio::time::timeout(PATIENCE, step).await {
+        let (reply, outcome) = oneshot::channel();
+        // A requester that goes away cancels a message that is still queued, and a web worker dies before the actors
+        // do: so the asking is a task of its own, where the actor lives.
+        let arbiter = self.arbiter(&hash).cloned();
+        let asking = async move {
+            let _gone = reply.send(logins.ask(&hash, BrowserStep { request, session }).await);
+            drop(permit);
+        };
+        match arbiter {
+            Some(arbiter) => drop(arbiter.spawn(asking)),
+            None => drop(actix::spawn(asking)),
+        }
+        match tokio::time::timeout(self.limits.patience, outcome).await {
             Ok(Ok(outcome)) => outcome,
             Ok(Err(_)) | Err(_) => Err(Ended::Interrupted),
         }
     }
 
+    /// Takes no more steps, and waits until those under way are done, `limit` at most. The last thing before the
+    /// arbiters stop.
+    pub async fn rest(&self, limit: Duration) {
+        let all = u32::try_from(self.limits.steps_in_flight).unwrap_or(u32::MAX);
+        if tokio::time::timeout(limit, self.in_flight.acquire_many(all)).await.is_err() {
+            tracing::warn!("some login steps were still under way at the end; their browsers can take them again");
+        }
+        self.in_flight.close();
+    }
+
     /// Where a login stands, without a step: for the way back on a page of a browser that can't prove it is its own.
-    pub async fn glance(&self, hash: &InteractionHash) -> Option<Standing> {
-        let record = self.means.store.load(&steps::key(hash), self.means.env.now()).await.ok()??;
-        serde_json::from_slice(&record.value).ok().map(|login| Standing::of(&login))
+    ///
+    /// # Errors
+    /// `StoreUnavailable`: it can't be told whether there is such a login.
+    pub async fn glance(&self, hash: &InteractionHash) -> Result<Option<Standing>, ErrorCode> {
+        let found = self.means.store.load(&steps::key(hash), self.means.env.now()).await.map_err(|fault| store_code(&fault))?;
+        let standing = |record: Record| serde_json::from_slice(&record.value).map(|login| Standing::of(&login));
+        found.map(standing).transpose().map_err(|_| ErrorCode::Internal)
     }
 
     async fn ask(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, Ended> {
@@ -189,14 +222,20 @@ impl Logins {
         if count.is_multiple_of(SWEEP) {
             actors.retain(|_, address| address.connected());
         }
-        let address = self.start(hash, count);
+        let address = self.start(hash);
         actors.insert(hash.clone(), address.clone());
         address
     }
 
-    fn start(&self, hash: &InteractionHash, count: usize) -> Addr<LoginActor> {
+    /// Where a login lives: always the same place, so that its steps need not cross threads.
+    fn arbiter(&self, hash: &InteractionHash) -> Option<&ArbiterHandle> {
+        let spread = hash.as_str().bytes().map(usize::from).sum::<usize>();
+        self.arbiters.get(spread % self.arbiters.len().max(1))
+    }
+
+    fn start(&self, hash: &InteractionHash) -> Addr<LoginActor> {
         let actor = LoginActor::new(hash.clone(), Arc::clone(&self.means));
-        match self.arbiters.get(count % self.arbiters.len().max(1)) {
+        match self.arbiter(hash) {
             Some(arbiter) => LoginActor::start_in_arbiter(arbiter, |_| actor),
             None => actor.start(),
         }

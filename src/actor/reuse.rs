@@ -3,6 +3,7 @@
 use super::identify;
 use super::means::Means;
 use crate::config::model::IdentitySource;
+use crate::digest;
 use crate::grant::Gate as _;
 use crate::grant::session::shown;
 use crate::ids::Secret;
@@ -12,7 +13,11 @@ use crate::session::{self, Asked, PromptLogin, Session};
 
 /// What the session proves, if every condition holds. Whatever fails on the way means: authenticate.
 pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secret<String>>) -> Option<Proven> {
-    let cookie = cookie.filter(|_| matches!(login.state, State::Choosing(_)))?;
+    let State::Choosing(choosing) = &login.state else {
+        return None;
+    };
+    // Most requests ask for a new authentication: then there is nothing to look up.
+    let cookie = cookie.filter(|_| !login.ticket.request.prompt.login && choosing.banner.is_none())?;
     let session = means.grants.session(cookie).await.ok()??;
     let request = &login.ticket.request;
     let authentication = authentication_of(&session);
@@ -44,7 +49,7 @@ pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secre
         evidence: session.evidence,
         claims,
         consented,
-        session: Some(cookie.clone()),
+        session: Some(digest::fingerprint(cookie.reveal())),
     })
 }
 

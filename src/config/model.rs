@@ -180,7 +180,7 @@ impl Default for Limits {
             grants: 400_000,
             steps_in_flight: 1024,
             calls_per_connector: 128,
-            request_seconds: 10,
+            request_seconds: 20,
             shutdown_seconds: 20,
             workers: 0,
         }

@@ -34,7 +34,11 @@ impl Grants {
         let draft = Draft { value: encode(&record)?, expires_at: now + self.lives.code, family: Some(family(code)) };
         // The session first: a code must not be redeemable by a login whose session could not be kept.
         self.begin_session(&grant, now).await?;
-        self.store.insert(code_key(code), draft, now).await.map_err(|fault| store_code(&fault))?;
+        if let Err(fault) = self.store.insert(code_key(code), draft, now).await {
+            self.abandon_session(&grant).await;
+            return Err(store_code(&fault));
+        }
+        self.end_former_session(&grant).await;
         Ok(())
     }
 

@@ -48,17 +48,37 @@ impl Grants {
             id_token: authentication.id_token.clone(),
         };
         let mut session = Session::start(finished, now);
-        // Whoever authenticates anew ends the session before (ASVS 5, 7.2.4); the same person keeps what it knew.
-        if let Some(former) = former {
-            if let Some((before, _)) = self.load_session(former.reveal(), now).await? {
-                session.continue_from(before);
-            }
-            self.store.remove(&session_key(former.reveal())).await.map_err(|fault| store_code(&fault))?;
+        // The same person keeps what the session before it knew.
+        if let Some(former) = former
+            && let Some((before, _)) = self.load_session(former.reveal(), now).await?
+        {
+            session.continue_from(before);
         }
         note(&mut session, grant);
         let draft = Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), family: None };
         self.store.insert(session_key(cookie.reveal()), draft, now).await.map_err(|fault| store_code(&fault))?;
         Ok(())
+    }
+
+    /// Whoever authenticates anew ends the session before (ASVS 5, 7.2.4). Last of all, so that a login that could not
+    /// be finished takes nothing away.
+    pub(super) async fn end_former_session(&self, grant: &Grant) {
+        if let SessionUse::Fresh { former: Some(former), .. } = &grant.session {
+            self.forget_session(former).await;
+        }
+    }
+
+    /// Takes back what `begin_session` began: its cookie was never sent.
+    pub(super) async fn abandon_session(&self, grant: &Grant) {
+        if let SessionUse::Fresh { cookie, .. } = &grant.session {
+            self.forget_session(cookie).await;
+        }
+    }
+
+    async fn forget_session(&self, cookie: &Secret<String>) {
+        if let Err(fault) = self.store.remove(&session_key(cookie.reveal())).await {
+            tracing::error!(%fault, "a session could not be ended; it ends by time");
+        }
     }
 
     async fn use_session(&self, grant: &Grant, cookie: &Secret<String>, now: Timestamp) -> Result<(), ErrorCode> {

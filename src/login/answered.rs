@@ -9,10 +9,10 @@ use crate::protocol::catalogue::ErrorCode;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Answered {
-    /// With this code, and the session's cookie.
+    /// With this code, and the cookie of the session that began with it.
     Granted {
         code: Secret<String>,
-        session: Secret<String>,
+        session: Option<Secret<String>>,
     },
     Refused(ErrorCode),
 }
@@ -30,20 +30,23 @@ impl Answered {
             // A callback that this login never accepted gets nothing, least of all a code.
             Request::Return(back) if ticket.returned.as_deref() != Some(&back.state) => self.already_done(ticket),
             // A double click, or the answer got lost: the same answer again, while its code can still be used.
-            Request::Consent(_) | Request::Cancel | Request::Return(_) => match &self {
+            Request::Look { .. } | Request::Consent(_) | Request::Cancel | Request::Return(_) => match &self {
                 Self::Granted { code, .. } => {
                     let effect = Effect::LookForCode(code.clone());
                     Step::pass_through(ticket, State::Answered(self), effect)
                 }
+                Self::Refused(_) if matches!(request, Request::Look { .. }) => self.already_done(ticket),
                 Self::Refused(_) => self.repeat(ticket),
             },
-            Request::Look { .. } | Request::Choose(_) | Request::Review | Request::Displace => self.already_done(ticket),
+            Request::Choose(_) | Request::Review | Request::Displace => self.already_done(ticket),
         }
     }
 
     pub(super) fn granted(self, ticket: Ticket, result: Result<(), ErrorCode>) -> Step {
         match result {
             Ok(()) => self.repeat(ticket),
+            // Nothing may be shown: the service provider hears of it at once.
+            Err(code) if ticket.request.prompt.none => Self::error(ticket, code),
             Err(code) => Failed::with(code).enter(ticket),
         }
     }
@@ -55,7 +58,7 @@ impl Answered {
     fn answer(&self, ticket: &Ticket) -> Answer {
         let redirect = &ticket.request.redirect;
         let (answer, session): (SpAnswer, _) = match self {
-            Self::Granted { code, session } => (redirect.code(code.reveal()), Some(session.clone())),
+            Self::Granted { code, session } => (redirect.code(code.reveal()), session.clone()),
             Self::Refused(code) => (redirect.error(*code), None),
         };
         Answer::ServiceProvider { answer, session }

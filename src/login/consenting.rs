@@ -3,8 +3,8 @@
 use serde::{Deserialize, Serialize};
 
 use super::{
-    Answer, Answered, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Proven, Request, SessionUse, State, Step, Ticket,
-    Way, World,
+    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Proven, Request, SessionUse, State, Step,
+    Ticket, Way, World,
 };
 use crate::digest;
 use crate::ids::Secret;
@@ -25,7 +25,7 @@ impl Consenting {
             return Answered::error(ticket, ErrorCode::LoginRequired);
         }
         let (page, explicit) = match world.consent {
-            ConsentPolicy::Required => (!proven.consented, true),
+            ConsentPolicy::Required => (!proven.consented || ticket.request.prompt.consent, true),
             ConsentPolicy::Information => (ticket.request.prompt.consent, false),
         };
         let state = Self { proven, explicit };
@@ -81,11 +81,15 @@ impl Consenting {
         }
         let code = Secret::new(world.fresh.token());
         // A fresh value whenever somebody has authenticated: nothing that was there before is trusted (fixation).
-        let session = match self.proven.session.take() {
-            Some(cookie) => SessionUse::Reused { cookie },
-            None => SessionUse::Fresh { cookie: Secret::new(world.fresh.token()), former: world.session.cloned() },
+        let session = match (self.proven.session.take(), world.session) {
+            (None, former) => SessionUse::Fresh { cookie: Secret::new(world.fresh.token()), former: former.cloned() },
+            (Some(reused), Some(cookie)) if digest::fingerprint(cookie.reveal()) == reused => {
+                SessionUse::Reused { cookie: cookie.clone() }
+            }
+            // Somebody signed in or out in another tab meanwhile: what was shown is not theirs to give.
+            (Some(_), _) => return ticket.back_to_choice_for(Banner { connector: None, code: ErrorCode::Interrupted }),
         };
-        let state = State::Answered(Answered::Granted { code: code.clone(), session: session.cookie().clone() });
+        let state = State::Answered(Answered::Granted { code: code.clone(), session: session.fresh() });
         let grant = Grant {
             code,
             request: ticket.request.clone(),

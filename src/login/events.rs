@@ -85,8 +85,8 @@ pub struct Proven {
     pub claims: Map<String, Value>,
     /// The session's user has said yes to these claims for this service provider before.
     pub consented: bool,
-    /// Present when a session was reused: its cookie's value.
-    pub session: Option<Secret<String>>,
+    /// Present when a session was reused: the fingerprint of its cookie.
+    pub session: Option<String>,
 }
 
 /// Where identity claims come from; the consent page says so.
@@ -124,10 +124,12 @@ pub enum SessionUse {
 }
 
 impl SessionUse {
+    /// The cookie that the browser has yet to be given.
     #[must_use]
-    pub const fn cookie(&self) -> &Secret<String> {
+    pub fn fresh(&self) -> Option<Secret<String>> {
         match self {
-            Self::Fresh { cookie, .. } | Self::Reused { cookie } => cookie,
+            Self::Fresh { cookie, .. } => Some(cookie.clone()),
+            Self::Reused { .. } => None,
         }
     }
 }

@@ -203,8 +203,8 @@ pub fn on_request(login: Login, request: Request, world: &World<'_>) -> Step {
         State::Consenting(state) => state.on(ticket, request, world),
         State::Answered(state) => state.on(ticket, request),
         State::Failed(state) => state.on(ticket, request),
-        // Steps of one login wait for each other, so a browser can find these states only after the process that
-        // worked on them has died. The attempt is closed, the person is asked to choose again.
+        // Steps of one login wait for each other, so on this node a browser can find these states only after the
+        // process that worked on them has died. The attempt is closed, the person is asked to choose again.
         State::Leaving(_) | State::Verifying(_) | State::Identifying(_) => {
             Choosing { banner: Some(Banner { connector: None, code: ErrorCode::Interrupted }) }.on(ticket, request, world)
         }
@@ -270,7 +270,10 @@ impl Ticket {
         if self.request.idp_hint.as_ref() == Some(&connector) {
             return Answered::error(self, code);
         }
-        let banner = Banner { connector: Some(connector), code };
+        self.back_to_choice_for(Banner { connector: Some(connector), code })
+    }
+
+    fn back_to_choice_for(self, banner: Banner) -> Step {
         let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
         Step::settle(self, state, Answer::Choice { banner: Some(banner) })
     }

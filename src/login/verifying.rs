@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::upstream::Authentication;
-use super::{Answered, Effect, Failed, Identifying, State, Step, Ticket, World};
+use super::{Answered, Effect, Identifying, State, Step, Ticket, World};
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -16,10 +16,6 @@ impl Verifying {
     pub(super) fn authenticated(self, ticket: Ticket, result: Result<Box<Authentication>, ErrorCode>, world: &World<'_>) -> Step {
         let authentication = match result {
             Ok(authentication) => authentication,
-            // A level can't be mended here: a page that waits for the person (decisions 5).
-            Err(code @ (ErrorCode::AcrTooLow | ErrorCode::AcrMissing | ErrorCode::AcrUnlisted)) => {
-                return Failed::with(code).enter(ticket);
-            }
             Err(code) => return ticket.back_to_choice(self.connector, code),
         };
         // Asked again with the level that was really obtained (decisions 1, the gate).
@@ -27,7 +23,8 @@ impl Verifying {
             return Answered::error(ticket, code);
         }
         if authentication.level < ticket.request.level {
-            return Failed::with(ErrorCode::AcrTooLow).enter(ticket);
+            // Another identity provider may reach it (decisions 8).
+            return ticket.back_to_choice(self.connector, ErrorCode::AcrTooLow);
         }
         let state = State::Identifying(Identifying { connector: self.connector });
         Step::pass_through(ticket, state, Effect::Identify(authentication))

@@ -14,7 +14,7 @@ use super::csrf::{self, Purpose};
 use super::form::FormFault;
 use super::hub::Hub;
 use super::{form, problem, view};
-use crate::actor::Reply;
+use crate::actor::{Ended, Reply};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::Arrival;
 use crate::login::{Answer, Consent, ConsentAnswer, Request, Return};
@@ -151,9 +151,10 @@ async fn prove_form(
     let shown = if purpose == Purpose::Consent { one("shown").unwrap_or_default() } else { "" };
     let protected = csrf::same_origin(request).and_then(|()| csrf::check(&cookie, purpose, shown, one("csrf")));
     if let Err(code) = protected {
-        let reply = hub.logins.glance(&hash).await;
-        let Some(standing) = reply else {
-            return Err(problem::outside(hub, request, ErrorCode::LoginUnknown));
+        let standing = match hub.logins.glance(&hash).await {
+            Ok(Some(standing)) => standing,
+            Ok(None) => return Err(problem::outside(hub, request, ErrorCode::LoginUnknown)),
+            Err(code) => return Err(problem::ended(hub, request, &hash, Ended::Hub(code))),
         };
         let problem = crate::login::Problem { code, way: crate::login::Way::Choice };
         return Err(problem::of_login(hub, request, &hash, &cookie, problem, &standing));
@@ -233,9 +234,9 @@ async fn close_the_oldest(hub: &Hub, request: &HttpRequest) -> Vec<Cookie<'stati
     let mut forgotten = Vec::new();
     for hash in held {
         match hub.logins.glance(&hash).await {
-            Some(standing) if !standing.over && !standing.failed => open.push((standing.opened_at, hash)),
-            Some(_) => {}
-            None => forgotten.push(hub.cookies.forget_login(&hash)),
+            Ok(Some(standing)) if !standing.over && !standing.failed => open.push((standing.opened_at, hash)),
+            Ok(Some(_)) | Err(_) => {}
+            Ok(None) => forgotten.push(hub.cookies.forget_login(&hash)),
         }
     }
     open.sort_by_key(|(opened_at, _)| *opened_at);

@@ -36,8 +36,10 @@ pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpRespons
 
 /// A browser that can't prove that the login is its own: all it gets is the way to the service's home page.
 pub async fn other_browser(hub: &Hub, request: &HttpRequest, hash: &InteractionHash) -> HttpResponse {
-    let Some(standing) = hub.logins.glance(hash).await else {
-        return outside(hub, request, ErrorCode::LoginUnknown);
+    let standing = match hub.logins.glance(hash).await {
+        Ok(Some(standing)) => standing,
+        Ok(None) => return outside(hub, request, ErrorCode::LoginUnknown),
+        Err(code) => return ended(hub, request, hash, Ended::Hub(code)),
     };
     let locale = locale(request, &standing.ui_locales);
     let mut error = about(hub, ErrorCode::LoginOtherBrowser, &standing, locale);

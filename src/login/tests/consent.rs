@@ -105,7 +105,7 @@ fn the_page_is_shown_when_its_policy_says_so() {
         (Required, "login", false, true),
         (Required, "consent", false, true),
         (Required, "login", true, false),
-        (Required, "consent", true, false),
+        (Required, "consent", true, true),
     ] {
         let mut stage = Stage::new(&[("prompt", prompt)]).with_policy(policy);
         stage.identifying();
@@ -139,7 +139,20 @@ fn a_reused_session_keeps_its_cookie_and_asks_nobody() {
     assert_eq!(cookie.reveal(), "session");
     assert!(grant.proven.session.is_none());
     let Seen::Sp(_, cookie) = answer(stage.tell(Report::Granted(Ok(())))) else { panic!() };
-    assert_eq!(cookie.as_deref(), Some("session"));
+    assert_eq!(cookie, None, "the browser has it already");
+}
+
+#[test]
+fn a_session_that_another_tab_replaced_gives_nothing() {
+    for held in [None, Some("somebody else's")] {
+        let mut stage = Stage::new(&[("prompt", "consent")]);
+        stage.session = Some(Secret::new("session".into()));
+        assert_eq!(stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) }), Seen::ToConsent);
+        stage.session = held.map(|held| Secret::new(held.into()));
+        let yes = stage.yes();
+        assert_eq!(answer(stage.ask(yes)), banner(None, ErrorCode::Interrupted));
+        assert!(stage.code().is_none());
+    }
 }
 
 #[test]

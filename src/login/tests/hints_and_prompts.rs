@@ -63,7 +63,7 @@ fn prompt_none_shows_nothing_and_asks_no_idp() {
         assert!(stage.told(&seen, ErrorCode::LoginRequired));
     }
     let look = |consented| Request::Look { reuse: Some(Box::new(Proven { consented, ..reused("session") })) };
-    let none = || Stage::new(&[("prompt", "none")]);
+    let none = || Stage::new(&[("prompt", "none")]).with_session("session");
     let mut stage = none().with_policy(ConsentPolicy::Required);
     let seen = stage.seen(look(false));
     assert!(stage.told(&seen, ErrorCode::ConsentRequired));
@@ -74,13 +74,22 @@ fn prompt_none_shows_nothing_and_asks_no_idp() {
 }
 
 #[test]
+fn prompt_none_shows_no_page_when_the_session_ended_meanwhile() {
+    let mut stage = Stage::new(&[("prompt", "none")]).with_session("session");
+    grant(stage.ask(Request::Look { reuse: Some(Box::new(reused("session"))) }));
+    let seen = answer(stage.tell(Report::Granted(Err(ErrorCode::LoginRequired))));
+    assert!(stage.told(&seen, ErrorCode::LoginRequired));
+    assert!(stage.code().is_none());
+}
+
+#[test]
 fn whoever_is_not_wanted_is_not_granted() {
     // Core, 3.1.2.1 and 5.5.1
     for stage in [
         Stage::new(&[]).wanting("somebody-else"),
         Stage::new(&[]).wanting("pairwise-angela").wanting("somebody-else"),
         Stage::new(&[]).wanting("pairwise-Angela"),
-        Stage::new(&[("prompt", "none")]).wanting("somebody-else"),
+        Stage::new(&[("prompt", "none")]).with_session("session").wanting("somebody-else"),
     ] {
         let mut stage = stage;
         let seen = if stage.login.ticket.request.prompt.none {

@@ -19,6 +19,7 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
     const MANY: &str = "TooManyLogins, back";
     const LATE: &str = "LoginExpired, back";
     const DONE: &str = "AlreadyDone, home";
+    const CODE: &str = "look for code";
     const AGAIN: &str = "banner Interrupted";
     const FAILED: &str = "RegisterNotFound, back";
     [
@@ -29,7 +30,7 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
         ("verifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
         ("identifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
         ("consenting", ["to consent", OUT, CANCEL, "to consent", UNKNOWN, "page", "grant", "CsrfWrong, choose", MANY, LATE]),
-        ("granted", [DONE, DONE, "look for code", "look for code", DONE, DONE, "look for code", "look for code", DONE, DONE]),
+        ("granted", [CODE, DONE, CODE, CODE, DONE, DONE, CODE, CODE, DONE, CODE]),
         ("refused", [DONE, DONE, "told IdpDenied", "told IdpDenied", DONE, DONE, "told IdpDenied", "told IdpDenied", DONE, DONE]),
         ("failed", [FAILED, FAILED, "told RegisterNotFound", FAILED, FAILED, FAILED, FAILED, FAILED, FAILED, FAILED]),
         ("expired", [LATE, LATE, "told LoginExpired", LATE, LATE, LATE, LATE, LATE, LATE, LATE]),

@@ -201,15 +201,12 @@ fn the_gate_judges_the_level_asked_before_and_the_one_obtained_after() {
 fn too_low_a_level_never_passes() {
     let mut stage = Stage::new(&[("acr_values", "eidas2")]);
     stage.verifying();
-    let page = problem(ErrorCode::AcrTooLow, Way::ServiceProvider);
-    assert_eq!(answer(stage.authenticated(Level::Eidas1)), page);
-    let seen = stage.seen(Request::Cancel);
-    assert!(stage.told(&seen, ErrorCode::AcrTooLow));
+    assert_eq!(answer(stage.authenticated(Level::Eidas1)), banner(Some("idp"), ErrorCode::AcrTooLow));
     for code in [ErrorCode::AcrTooLow, ErrorCode::AcrMissing, ErrorCode::AcrUnlisted] {
         let mut stage = Stage::new(&[("acr_values", "eidas2")]);
         stage.verifying();
         let seen = answer(stage.tell(Report::Authenticated(Err(code))));
-        assert_eq!(seen, problem(code, Way::ServiceProvider), "a level can't be mended here (decisions 5)");
+        assert_eq!(seen, banner(Some("idp"), code), "another identity provider may reach it (decisions 8)");
     }
     for level in [Level::Eidas2, Level::Eidas3] {
         let mut stage = Stage::new(&[("acr_values", "eidas2")]);

@@ -60,6 +60,11 @@ impl Stage {
         self
     }
 
+    pub(super) fn with_session(mut self, cookie: &str) -> Self {
+        self.session = Some(Secret::new(cookie.into()));
+        self
+    }
+
     pub(super) fn with_policy(mut self, policy: ConsentPolicy) -> Self {
         self.consent = policy;
         self
