@@ -12,6 +12,7 @@ use actix::{Arbiter, ArbiterHandle};
 use actix_web::dev::{Server, ServerHandle};
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
+use tokio::task::JoinHandle;
 
 use crate::actor::registry::{Facts, Plan, Registry};
 use crate::actor::{Logins, Means, logins};
@@ -202,6 +203,7 @@ impl Program {
     /// The operating system refuses a listener.
     pub fn start(self, public: TcpListener, private: Option<TcpListener>) -> std::io::Result<Running> {
         let (hub, shell) = (self.hub, self.shell);
+        let logins = hub.logins.clone();
         let address = public.local_addr()?;
         let public = HttpServer::new(move || {
             let (hub, shell) = (hub.clone(), Arc::clone(&shell));
@@ -216,39 +218,51 @@ impl Program {
         .listen(public)?
         .run();
         let private = private.map(|listener| private_server(listener, &self.readiness, &self.metrics)).transpose()?;
-        Ok(Running::new(address, public, private, self.readiness, self.arbiters))
+        let handles = (public.handle(), private.as_ref().map(Server::handle));
+        if let Some(private) = private {
+            actix::spawn(private);
+        }
+        Ok(Running {
+            address,
+            listening: actix::spawn(public),
+            public: handles.0,
+            private: handles.1,
+            readiness: self.readiness,
+            logins,
+            arbiters: self.arbiters,
+            shutdown: self.shutdown,
+        })
     }
 }
 
 /// A hub that listens.
 pub struct Running {
     pub address: SocketAddr,
+    listening: JoinHandle<std::io::Result<()>>,
     public: ServerHandle,
     private: Option<ServerHandle>,
     readiness: Arc<Readiness>,
+    logins: Logins,
     arbiters: Vec<Arbiter>,
+    shutdown: Duration,
 }
 
 impl Running {
-    fn new(
-        address: SocketAddr,
-        public: Server,
-        private: Option<Server>,
-        readiness: Arc<Readiness>,
-        arbiters: Vec<Arbiter>,
-    ) -> Self {
-        let handles = (public.handle(), private.as_ref().map(Server::handle));
-        actix::spawn(public);
-        if let Some(private) = private {
-            actix::spawn(private);
+    /// Comes back only if the public listener ends by itself, which it never should.
+    pub async fn died(&mut self) -> String {
+        match (&mut self.listening).await {
+            Ok(Ok(())) => "the public listener has ended".to_owned(),
+            Ok(Err(error)) => format!("the public listener has ended: {error}"),
+            Err(error) => format!("the public listener has died: {error}"),
         }
-        Self { address, public: handles.0, private: handles.1, readiness, arbiters }
     }
 
-    /// Goes down in order: not ready, no new connections and those in flight finish, actors, then the probes.
+    /// Goes down in order: not ready, no new connections and those in flight finish, logins, actors, then the probes.
     pub async fn stop(self) {
         self.readiness.drain();
         self.public.stop(true).await;
+        // A step whose browser has gone is nobody's request any more, and must be brought to its end all the same.
+        self.logins.rest(self.shutdown).await;
         for arbiter in &self.arbiters {
             arbiter.stop();
         }
@@ -326,7 +340,7 @@ fn rules(loaded: &Loaded) -> Rules {
 
 fn shell(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>, theme: pages::Theme) -> Result<Arc<Shell>, BuildFault> {
     let env = env.clone();
-    let page = move |code| problem::early(&env, &theme, Locale::default(), code);
+    let page = move |head: &_, code| problem::early(&env, &theme, head, code);
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
     Ok(Arc::new(Shell::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?))
 }

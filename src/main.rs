@@ -122,9 +122,12 @@ fn serve(folder: &Path) -> Result<(), String> {
     let (public, private) = (listen(loaded.settings.public.listen)?, listen(loaded.settings.private.listen)?);
     in_system(async move {
         let program = Program::build(&loaded, Parts::real()).map_err(|fault| fault.to_string())?;
-        let running = program.start(public, Some(private)).map_err(|fault| fault.to_string())?;
+        let mut running = program.start(public, Some(private)).map_err(|fault| fault.to_string())?;
         tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
-        asked_to_stop().await?;
+        tokio::select! {
+            asked = asked_to_stop() => asked?,
+            died = running.died() => return Err(died),
+        }
         tracing::info!("going down");
         running.stop().await;
         Ok(())

@@ -6,17 +6,17 @@ use crate::config::model::{IdentitySource, SubjectSource};
 use crate::identity::Identity;
 use crate::ids::Subject;
 use crate::login::upstream::Authentication;
-use crate::login::{Login, Proven, Source};
+use crate::login::{Login, Proven, Source, Unidentified};
 use crate::protocol::catalogue::ErrorCode;
 use crate::register::{Answer, RegisterFault};
 
 /// # Errors
 /// The catalogue's Y01 codes: the person can't be identified, or the register can't be asked.
-pub(super) async fn identify(means: &Means, login: &Login, authentication: Authentication) -> Result<Proven, ErrorCode> {
+pub(super) async fn identify(means: &Means, login: &Login, authentication: Authentication) -> Result<Proven, Unidentified> {
     let support_id = login.ticket.support_id.as_str();
     let pivot = Identity::from_claims(&authentication.claims, &means.identity_rules).map_err(|fault| {
         tracing::warn!(support_id, connector = %authentication.connector, %fault, "the identity breaks the rules");
-        fault.code()
+        Unidentified { code: fault.code(), claim: Some(fault.claim) }
     })?;
     let (identity, source) = match means.identity_source {
         IdentitySource::Provider => (pivot, Source::Provider),

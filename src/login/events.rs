@@ -7,7 +7,7 @@ use super::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use super::{Banner, Consenting};
 use crate::assurance::amr::Evidence;
 use crate::env::Timestamp;
-use crate::identity::Identity;
+use crate::identity::{Claim, Identity};
 use crate::ids::{ConnectorId, Scope, Secret, Subject, SupportId};
 use crate::protocol::authorize::{AuthorizationRequest, SpAnswer};
 use crate::protocol::catalogue::ErrorCode;
@@ -29,7 +29,7 @@ pub enum Request {
     Displace,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Return {
     /// From the callback's path.
     pub connector: ConnectorId,
@@ -66,13 +66,27 @@ pub enum Effect {
 pub enum Report {
     Departed(Result<Left, ErrorCode>),
     Authenticated(Result<Box<Authentication>, ErrorCode>),
-    Identified(Result<Box<Proven>, ErrorCode>),
+    Identified(Result<Box<Proven>, Unidentified>),
     Granted(Result<(), ErrorCode>),
     CodeLives(bool),
 }
 
+/// Why nobody could be identified.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Unidentified {
+    pub code: ErrorCode,
+    /// The claim that is missing or malformed; never its value.
+    pub claim: Option<Claim>,
+}
+
+impl From<ErrorCode> for Unidentified {
+    fn from(code: ErrorCode) -> Self {
+        Self { code, claim: None }
+    }
+}
+
 /// A person, proven and identified: of this login, or of a session that is reused.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Proven {
     pub authentication: Authentication,
     pub identity: Identity,
@@ -97,7 +111,7 @@ pub enum Source {
 }
 
 /// Everything that a code stands for.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Grant {
     pub code: Secret<String>,
     pub request: AuthorizationRequest,
@@ -135,7 +149,7 @@ impl SessionUse {
 }
 
 /// What the browser gets.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub enum Answer {
     Choice {
         banner: Option<Banner>,
@@ -158,6 +172,8 @@ pub enum Answer {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Problem {
     pub code: ErrorCode,
+    /// The claim that an identity lacks or that is malformed.
+    pub claim: Option<Claim>,
     pub way: Way,
 }
 
@@ -171,3 +187,5 @@ pub enum Way {
     /// The login is over: the service provider's home page.
     HomePage,
 }
+
+silent!(Return, Proven, Grant, Answer);

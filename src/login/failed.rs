@@ -2,17 +2,24 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Answered, Request, State, Step, Ticket, Way};
+use super::{Answer, Answered, Problem, Request, State, Step, Ticket, Unidentified, Way};
+use crate::identity::Claim;
 use crate::protocol::catalogue::ErrorCode;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Failed {
     code: ErrorCode,
+    /// What the identity lacks, for the page.
+    claim: Option<Claim>,
 }
 
 impl Failed {
     pub(super) const fn with(code: ErrorCode) -> Self {
-        Self { code }
+        Self { code, claim: None }
+    }
+
+    pub(super) const fn lacking(why: Unidentified) -> Self {
+        Self { code: why.code, claim: why.claim }
     }
 
     pub(super) fn enter(self, ticket: Ticket) -> Step {
@@ -37,6 +44,6 @@ impl Failed {
     }
 
     const fn page(&self) -> Answer {
-        Answer::problem(self.code, Way::ServiceProvider)
+        Answer::Problem(Problem { code: self.code, claim: self.claim, way: Way::ServiceProvider })
     }
 }

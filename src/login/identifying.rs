@@ -2,9 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Consenting, Failed, Proven, Step, Ticket, World};
+use super::{Consenting, Failed, Proven, Step, Ticket, Unidentified, World};
 use crate::ids::ConnectorId;
-use crate::protocol::catalogue::ErrorCode;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Identifying {
@@ -12,11 +11,11 @@ pub struct Identifying {
 }
 
 impl Identifying {
-    pub(super) fn identified(self, ticket: Ticket, result: Result<Box<Proven>, ErrorCode>, world: &World<'_>) -> Step {
+    pub(super) fn identified(self, ticket: Ticket, result: Result<Box<Proven>, Unidentified>, world: &World<'_>) -> Step {
         match result {
             Ok(proven) => Consenting::enter(ticket, *proven, world),
             // Register and identity failures can't be mended by choosing again: a page that waits for the person.
-            Err(code) => Failed::with(code).enter(ticket),
+            Err(why) => Failed::lacking(why).enter(ticket),
         }
     }
 }

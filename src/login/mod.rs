@@ -13,6 +13,18 @@
 //!                                                                                 Failed ──back──────▶ Answered
 //! ```
 
+/// Types that hold states, codes, tokens or a person's data print their name and nothing else: one `?login` in a log
+/// line must not give anybody away.
+macro_rules! silent {
+    ($($name:ident),*) => {$(
+        impl std::fmt::Debug for $name {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(concat!(stringify!($name), "(***)"))
+            }
+        }
+    )*};
+}
+
 mod answered;
 mod away;
 mod choosing;
@@ -31,7 +43,8 @@ pub use away::Away;
 pub use choosing::{Banner, Choosing};
 pub use consenting::Consenting;
 pub use events::{
-    Answer, Consent, ConsentAnswer, Effect, Grant, Problem, Proven, Report, Request, Return, SessionUse, Source, Way,
+    Answer, Consent, ConsentAnswer, Effect, Grant, Problem, Proven, Report, Request, Return, SessionUse, Source, Unidentified,
+    Way,
 };
 pub use failed::Failed;
 pub use identifying::Identifying;
@@ -52,7 +65,7 @@ pub struct Login {
 }
 
 /// What stays the same, or only grows, while a login changes state.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Ticket {
     pub hash: InteractionHash,
     pub support_id: SupportId,
@@ -155,6 +168,8 @@ pub enum Then {
     Do(Box<Effect>),
     Answer(Answer),
 }
+
+silent!(Ticket);
 
 impl Login {
     /// A login that has just been admitted.
@@ -259,7 +274,7 @@ impl Step {
 
 impl Answer {
     const fn problem(code: ErrorCode, way: Way) -> Self {
-        Self::Problem(Problem { code, way })
+        Self::Problem(Problem { code, claim: None, way })
     }
 }
 

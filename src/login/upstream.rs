@@ -9,7 +9,7 @@ use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 
 /// What a connector needs to send the browser to its identity provider.
-#[derive(Clone, Debug)]
+#[derive(Clone)]
 pub struct Departure {
     /// Our `state`: the interactionHash, then 256 random bits.
     pub state: String,
@@ -28,7 +28,7 @@ pub struct Departure {
 }
 
 /// Where to send the browser, and what the connector must find again at the callback.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Left {
     /// Absolute URL of the identity provider's authorization endpoint, query included.
     pub url: String,
@@ -40,7 +40,7 @@ pub struct Left {
 }
 
 /// An open attempt at an identity provider: at most one in a login (decisions 5).
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Attempt {
     pub connector: ConnectorId,
     pub state: String,
@@ -56,7 +56,7 @@ pub struct Attempt {
 }
 
 /// The query of a callback, as received. Nothing in it is trusted yet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Default)]
 pub struct Arrival {
     pub code: Option<Secret<String>>,
     pub iss: Option<String>,
@@ -66,7 +66,7 @@ pub struct Arrival {
 }
 
 /// A proven authentication: every check of decisions 10 has passed.
-#[derive(Clone, Debug, Serialize, Deserialize)]
+#[derive(Clone, Serialize, Deserialize)]
 pub struct Authentication {
     pub connector: ConnectorId,
     /// The identity provider's own `sub`. Never leaves the hub.
@@ -81,3 +81,5 @@ pub struct Authentication {
     /// For the logout that may follow (`id_token_hint`).
     pub id_token: Option<Secret<String>>,
 }
+
+silent!(Departure, Left, Attempt, Arrival, Authentication);

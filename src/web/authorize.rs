@@ -61,10 +61,12 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
         Err(code) => return refuse(&asked.redirect, code),
     };
     let silent = asked.prompt.none && form == RequestForm::Get;
-    let redirect = asked.redirect.clone();
+    let (redirect, client_id) = (asked.redirect.clone(), asked.client_id.clone());
     let opened = match hub.logins.open(asked, wanted).await {
         Ok(opened) => opened,
-        Err(unserved) => return refuse(&redirect, unserved.0),
+        Err(unserved) if silent => return refuse(&redirect, unserved.0),
+        // The person learns it here, with a way back; a service provider that is told would only send them again.
+        Err(unserved) => return problem::unserved(hub, request, unserved.0, &client_id),
     };
     if silent {
         // Nothing may be shown, so there is no page to go to: the answer is known from the session alone.

@@ -6,6 +6,7 @@
 use actix_web::HttpRequest;
 use actix_web::cookie::time::Duration as CookieDuration;
 use actix_web::cookie::{Cookie, SameSite};
+use actix_web::http::header::COOKIE;
 
 use crate::env::Timestamp;
 use crate::ids::{InteractionHash, Secret};
@@ -35,24 +36,23 @@ impl Cookies {
     /// Proof that this browser began this login: the preimage of the hash in the URL.
     #[must_use]
     pub fn proof(&self, request: &HttpRequest, hash: &InteractionHash) -> Option<Secret<String>> {
-        let cookie = request.cookie(&self.login_name(hash))?;
+        let name = self.login_name(hash);
         // Comparing hashes of a 256-bit secret: timing tells nothing that helps.
-        (InteractionHash::of_cookie(cookie.value()) == *hash).then(|| Secret::new(cookie.value().to_owned()))
+        let mut values = sent(request).filter(|(sent, _)| *sent == name).map(|(_, value)| value);
+        values.find(|value| InteractionHash::of_cookie(value) == *hash).map(|value| Secret::new(value.to_owned()))
     }
 
     /// Every login that this browser holds a cookie of.
     #[must_use]
     pub fn logins(&self, request: &HttpRequest) -> Vec<InteractionHash> {
-        let Ok(cookies) = request.cookies() else {
-            return Vec::new();
-        };
-        let of_login = cookies.iter().filter(|cookie| cookie.name().starts_with(&self.login_prefix));
-        of_login.map(|cookie| InteractionHash::of_cookie(cookie.value())).collect()
+        let of_login = sent(request).filter(|(name, _)| name.starts_with(&self.login_prefix));
+        of_login.map(|(_, value)| InteractionHash::of_cookie(value)).collect()
     }
 
     #[must_use]
     pub fn session(&self, request: &HttpRequest) -> Option<Secret<String>> {
-        request.cookie(&self.session_name).map(|cookie| Secret::new(cookie.value().to_owned()))
+        let mut sessions = sent(request).filter(|(name, _)| *name == self.session_name);
+        sessions.next().map(|(_, value)| Secret::new(value.to_owned()))
     }
 
     /// `until` is when the browser may forget it.
@@ -81,6 +81,14 @@ impl Cookies {
     fn marked(&self, name: String, value: String) -> actix_web::cookie::CookieBuilder<'static> {
         Cookie::build(name, value).path("/").http_only(true).same_site(SameSite::Lax).secure(self.secure)
     }
+}
+
+/// Every cookie that came (RFC 6265, 4.2.1). Read by hand: one that a sibling host has set with strange bytes must not
+/// make the others unreadable.
+fn sent(request: &HttpRequest) -> impl Iterator<Item = (&str, &str)> {
+    let headers = request.headers().get_all(COOKIE).map(|value| value.as_bytes());
+    let pairs = headers.flat_map(|header| header.split(|byte| *byte == b';'));
+    pairs.filter_map(|pair| std::str::from_utf8(pair).ok()?.trim().split_once('='))
 }
 
 #[cfg(test)]
@@ -112,5 +120,16 @@ mod tests {
         assert!(!cookie.contains("Domain"));
         let plain = Cookies::new("hub", false).set_session(&Secret::new("v".into())).to_string();
         assert!(!plain.contains("Secure") && !plain.contains("__Host-"));
+    }
+    #[test]
+    fn a_foreign_cookie_of_strange_bytes_hides_no_other() {
+        let cookies = Cookies::new("hub", false);
+        let value = "a".repeat(43);
+        let hash = InteractionHash::of_cookie(&value);
+        let header = [b"strange=\xff\xfe; ".as_slice(), cookies.login_name(&hash).as_bytes(), b"=", value.as_bytes()].concat();
+        let header = actix_web::http::header::HeaderValue::from_bytes(&header).unwrap();
+        let request = TestRequest::default().insert_header((COOKIE, header)).to_http_request();
+        assert!(cookies.proof(&request, &hash).is_some());
+        assert_eq!(cookies.logins(&request), vec![hash]);
     }
 }

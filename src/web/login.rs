@@ -156,7 +156,7 @@ async fn prove_form(
             Ok(None) => return Err(problem::outside(hub, request, ErrorCode::LoginUnknown)),
             Err(code) => return Err(problem::ended(hub, request, &hash, Ended::Hub(code))),
         };
-        let problem = crate::login::Problem { code, way: crate::login::Way::Choice };
+        let problem = crate::login::Problem { code, claim: None, way: crate::login::Way::Choice };
         return Err(problem::of_login(hub, request, &hash, &cookie, problem, &standing));
     }
     Ok((hash, cookie, params))

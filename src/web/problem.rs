@@ -7,10 +7,11 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::answer::{BASE_PATH, locale, page};
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
-use super::pages::{Chrome, Detail, ErrorPage, Field, Leave, Locale, Theme, Way};
+use super::pages::{Chrome, ClaimName, Detail, ErrorPage, Field, Leave, Locale, Theme, Way, negotiate};
+use super::shell::Head;
 use crate::actor::{Ended, Standing};
 use crate::env::Env;
-use crate::ids::{InteractionHash, Secret, SupportId};
+use crate::ids::{ClientId, InteractionHash, Secret, SupportId};
 use crate::login::{self, Problem};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -52,6 +53,19 @@ pub async fn other_browser(hub: &Hub, request: &HttpRequest, hash: &InteractionH
     respond(hub, locale, &error)
 }
 
+/// A login that could not be admitted: 503 with `Retry-After`, and the way to the service's home page.
+#[must_use]
+pub fn unserved(hub: &Hub, request: &HttpRequest, code: ErrorCode, client_id: &ClientId) -> HttpResponse {
+    let locale = locale(request, &[]);
+    let mut error = plain(hub, code);
+    if let Some(service) = hub.federation.service(client_id) {
+        error.service = Some(locale.pick(&service.name).to_owned());
+        error.ways = vec![Way::ServiceHome { href: service.registration.home_page.clone() }];
+    }
+    tracing::error!(support_id = error.support_id, code = code.entry().code, "a login was not admitted");
+    respond(hub, locale, &error)
+}
+
 /// A step that could not be taken at all.
 #[must_use]
 pub fn ended(hub: &Hub, request: &HttpRequest, hash: &InteractionHash, ended: Ended) -> HttpResponse {
@@ -80,6 +94,7 @@ pub fn of_login(
 ) -> HttpResponse {
     let locale = locale(request, &standing.ui_locales);
     let mut error = about(hub, problem.code, standing, locale);
+    error.claim = problem.claim.and_then(|claim| ClaimName::of_wire(claim.as_str()));
     error.ways = match problem.way {
         login::Way::Choice => vec![Way::Continue { href: interaction(hash) }],
         login::Way::ServiceProvider => {
@@ -98,8 +113,14 @@ pub fn interaction(hash: &InteractionHash) -> String {
 
 /// The page of the shell, which answers before any endpoint is found.
 #[must_use]
-pub fn early(env: &Env, theme: &Theme, locale: Locale, code: ErrorCode) -> String {
-    let error = error_page(env, code);
+pub fn early(env: &Env, theme: &Theme, head: &Head, code: ErrorCode) -> String {
+    let locale = negotiate(&[], head.accept_language.as_deref());
+    let mut error = error_page(env, code);
+    // A login that met trouble of ours stands where it stood.
+    let hash = head.path.strip_prefix("/api/v2/interaction/").and_then(|rest| rest.split('/').next());
+    if let Some(hash) = hash.filter(|hash| InteractionHash::is_well_formed(hash)) {
+        error.ways = vec![Way::TryAgain { href: interaction(&InteractionHash::new(hash)) }];
+    }
     tracing::info!(support_id = error.support_id, code = code.entry().code, "a request was refused before it was read");
     error.render(&Chrome { locale, nonce: "", theme, base_path: BASE_PATH })
 }

@@ -39,7 +39,22 @@ pub enum ShellFault {
     BaseUrl(String),
 }
 
-type Page = Box<dyn Fn(ErrorCode) -> String + Send + Sync>;
+/// Renders an early answer from the head that is all there is.
+type Page = Box<dyn Fn(&Head, ErrorCode) -> String + Send + Sync>;
+
+/// What an early answer may know of its request.
+#[derive(Clone, Debug)]
+pub struct Head {
+    pub path: String,
+    pub accept_language: Option<String>,
+}
+
+impl Head {
+    fn of(request: &ServiceRequest) -> Self {
+        let accepted = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        Self { path: request.path().to_owned(), accept_language: accepted.map(str::to_owned) }
+    }
+}
 
 /// What stands around every handler. Use it as the application's last `wrap`, which is the outermost:
 /// `App::new()….wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))`.
@@ -59,7 +74,7 @@ impl Shell {
         base_url: &str,
         deadline: Duration,
         metrics: Arc<Metrics>,
-        page: impl Fn(ErrorCode) -> String + Send + Sync + 'static,
+        page: impl Fn(&Head, ErrorCode) -> String + Send + Sync + 'static,
     ) -> Result<Self, ShellFault> {
         let host = Host::of(base_url).ok_or_else(|| ShellFault::BaseUrl(base_url.to_owned()))?;
         Ok(Self { host, deadline, metrics, page: Box::new(page) })
@@ -75,11 +90,11 @@ impl Shell {
         next: Next<B>,
     ) -> Result<ServiceResponse<BoxBody>, Error> {
         let started = Instant::now();
-        let form = Form::of(request.path());
+        let head = Head::of(&request);
         let answer = if self.host.is_meant_by(&request) {
-            self.call(form, request, next).await
+            self.call(&head, request, next).await
         } else {
-            Ok(request.into_response(self.early(form, ErrorCode::UnknownHost)))
+            Ok(request.into_response(self.early(&head, ErrorCode::UnknownHost)))
         };
         let answer = self.dress(answer);
         count(&self.metrics, Listener::Public, &answer, started);
@@ -89,7 +104,7 @@ impl Shell {
     /// The handler, within its time, and without its panic.
     async fn call<B: MessageBody + 'static>(
         &self,
-        form: Form,
+        head: &Head,
         request: ServiceRequest,
         next: Next<B>,
     ) -> Result<ServiceResponse<BoxBody>, Error> {
@@ -99,25 +114,25 @@ impl Shell {
             Ok(Ok(answer)) => answer.map(ServiceResponse::map_into_boxed_body),
             Ok(Err(_panic)) => {
                 tracing::error!(code = ErrorCode::Internal.entry().code, "a handler panicked");
-                Err(finished(self.early(form, ErrorCode::Internal), ErrorCode::Internal))
+                Err(finished(self.early(head, ErrorCode::Internal), ErrorCode::Internal))
             }
             // actix closes the connection behind an answer that left some of the body unread.
-            Err(_elapsed) => Err(finished(self.early(form, ErrorCode::RequestTimeout), ErrorCode::RequestTimeout)),
+            Err(_elapsed) => Err(finished(self.early(head, ErrorCode::RequestTimeout), ErrorCode::RequestTimeout)),
         }
     }
 
-    fn early(&self, form: Form, code: ErrorCode) -> HttpResponse {
+    fn early(&self, head: &Head, code: ErrorCode) -> HttpResponse {
         let entry = code.entry();
         let mut response =
             HttpResponseBuilder::new(StatusCode::from_u16(entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
-        match form {
+        match Form::of(&head.path) {
             Form::Json => response
                 .content_type("application/json; charset=utf-8")
                 .body(json!({ "error": entry.oauth, "error_description": entry.description }).to_string()),
             Form::Page => response
                 .content_type("text/html;charset=UTF-8")
                 .insert_header((header::CONTENT_SECURITY_POLICY, EARLY_PAGE_POLICY))
-                .body((self.page)(code)),
+                .body((self.page)(head, code)),
         }
     }
 
@@ -234,7 +249,7 @@ mod tests {
 
     async fn ask(base_url: &str, request: TestRequest, body: Option<Payload>) -> Answer {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
-        let page = |code: ErrorCode| format!("<p>{}</p>", code.entry().code);
+        let page = |_: &Head, code: ErrorCode| format!("<p>{}</p>", code.entry().code);
         let shell = Arc::new(Shell::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page).unwrap());
         let app = App::new()
             .service(web::resource("/api/v2/token").post(form))
@@ -378,7 +393,7 @@ mod tests {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         let app = move || {
             let shell =
-                Shell::new("http://localhost", Duration::from_millis(50), Arc::clone(&metrics), |_| String::new()).unwrap();
+                Shell::new("http://localhost", Duration::from_millis(50), Arc::clone(&metrics), |_, _| String::new()).unwrap();
             let shell = Arc::new(shell);
             let token = web::resource("/api/v2/token").post(form);
             App::new().service(token).wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))
@@ -407,7 +422,7 @@ mod tests {
     fn a_base_url_without_a_host_is_named() {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         for wrong in ["login.example.org", "ftp://login.example.org", "data:x", ""] {
-            let fault = Shell::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_| String::new()).err().unwrap();
+            let fault = Shell::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_, _| String::new()).err().unwrap();
             assert_eq!(fault, ShellFault::BaseUrl(wrong.into()));
         }
     }

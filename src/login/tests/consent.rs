@@ -163,3 +163,16 @@ fn a_session_is_not_reused_behind_a_banner() {
     assert_eq!(failed, banner(Some("idp"), ErrorCode::IdpDenied));
     assert_eq!(stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) }), failed);
 }
+
+#[test]
+fn a_login_in_a_log_line_gives_nobody_away() {
+    let mut stage = Stage::new(&[]);
+    let attempt = stage.leave("idp");
+    let away = format!("{:?} {attempt:?}", stage.login);
+    stage.consenting();
+    let crate::login::State::Consenting(page) = &stage.login.state else { panic!() };
+    let printed = format!("{away} {:?} {:?} {page:?}", stage.login, page.proven.authentication);
+    for secret in [attempt.state.as_str(), &attempt.nonce, attempt.verifier.reveal(), "pairwise-angela", "DUBOIS", "1962"] {
+        assert!(!printed.contains(secret), "{secret} in {printed}");
+    }
+}

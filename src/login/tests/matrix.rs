@@ -63,7 +63,7 @@ fn in_state(name: &str) -> (Stage, Request) {
         }
         "failed" => {
             repeat = back(&stage.identifying());
-            answer(stage.tell(Report::Identified(Err(ErrorCode::RegisterNotFound))));
+            answer(stage.tell(Report::Identified(Err(ErrorCode::RegisterNotFound.into()))));
         }
         "expired" => {
             repeat = back(&stage.leave("idp"));
@@ -168,7 +168,7 @@ fn a_report_that_nobody_waits_for_changes_nothing() {
         ("leaving", || Report::Departed(Ok(left()))),
         ("verifying", || Report::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas1))))),
         ("identifying", || Report::Identified(Ok(Box::new(proven("idp", Level::Eidas1))))),
-        ("identifying", || Report::Identified(Err(ErrorCode::RegisterNotFound))),
+        ("identifying", || Report::Identified(Err(ErrorCode::RegisterNotFound.into()))),
     ];
     for (state, _) in MATRIX {
         for (at_home, report) in reports {

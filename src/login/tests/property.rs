@@ -224,7 +224,7 @@ impl Witness {
             Effect::Identify(authentication) => {
                 self.identified = good;
                 let ok = Box::new(Proven { authentication: *authentication, ..proven("idp", level) });
-                self.stage.tell(Report::Identified(good.then_some(ok).ok_or(ErrorCode::RegisterNotFound)))
+                self.stage.tell(Report::Identified(good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into())))
             }
             Effect::Grant(_) => self.stage.tell(Report::Granted(good.then_some(()).ok_or(ErrorCode::StoreFull))),
             Effect::LookForCode(_) => self.stage.tell(Report::CodeLives(good)),

@@ -109,7 +109,7 @@ fn replayed_callback_gets_the_same_answer_and_no_second_token_call() {
 
     let mut stage = Stage::new(&[]);
     let attempt = stage.identifying();
-    let first = answer(stage.tell(Report::Identified(Err(ErrorCode::RegisterNotFound))));
+    let first = answer(stage.tell(Report::Identified(Err(ErrorCode::RegisterNotFound.into()))));
     assert_eq!(stage.seen(back(&attempt)), first);
 }
 

@@ -225,7 +225,7 @@ pub(super) fn seen(answer: Answer) -> Seen {
         Answer::ToConsent => Seen::ToConsent,
         Answer::Consent(page) => Seen::Consent(page.shown()),
         Answer::ServiceProvider { answer, session } => Seen::Sp(answer, session.map(Secret::into_inner)),
-        Answer::Problem(Problem { code, way }) => Seen::Problem(code, way),
+        Answer::Problem(Problem { code, way, .. }) => Seen::Problem(code, way),
     }
 }
 
