@@ -33,6 +33,8 @@ pub(super) struct BrowserStep {
 pub(super) struct Cached {
     login: Login,
     version: Version,
+    /// From here on the store has no such record, and the cache must not know better.
+    until: Timestamp,
 }
 
 pub(super) fn key(hash: &InteractionHash) -> Key {
@@ -47,7 +49,7 @@ pub(super) async fn drive(
     step: BrowserStep,
 ) -> (Option<Cached>, Result<Reply, Ended>) {
     for _ in 0..ATTEMPTS {
-        let current = match cached.take() {
+        let current = match cached.take().filter(|cached| means.env.now() < cached.until) {
             Some(current) => current,
             None => match load(means, hash).await {
                 Ok(Some(current)) => current,
@@ -77,7 +79,7 @@ enum Interrupted {
 }
 
 async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
-    let Cached { login, mut version } = current;
+    let Cached { login, mut version, mut until } = current;
     let sp = login.ticket.request.client_id.clone();
     let gate = |connector: &_, level| means.connectors.may(&sp, connector, level);
     let consent = match means.federation.active(&sp).map(|sp| sp.registration.consent) {
@@ -104,12 +106,12 @@ async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
     loop {
         let Step { login, save, then } = step;
         if save == Save::Yes {
-            version = store(means, &login, version).await?;
+            (version, until) = store(means, &login, version).await?;
         }
         match then {
             Then::Answer(answer) => {
                 observe(means, before, &login, &answer);
-                return Ok((Cached { login, version }, answer));
+                return Ok((Cached { login, version, until }, answer));
             }
             Then::Do(effect) => {
                 let report = perform(means, &login, *effect).await;
@@ -185,14 +187,16 @@ async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, E
         return Ok(None);
     };
     let login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
-    Ok(Some(Cached { login, version: record.version }))
+    Ok(Some(Cached { login, version: record.version, until: record.expires_at }))
 }
 
-async fn store(means: &Means, login: &Login, version: Version) -> Result<Version, Interrupted> {
+/// Gives the record's new version, and until when it is there.
+async fn store(means: &Means, login: &Login, version: Version) -> Result<(Version, Timestamp), Interrupted> {
     let value = serde_json::to_vec(login).map_err(|_| Interrupted::Hub(ErrorCode::Internal))?;
     let now = means.env.now();
-    match means.store.replace(&key(&login.ticket.hash), version, value, keep_until(login, now), now).await {
-        Ok(Replaced::Done(version)) => Ok(version),
+    let until = keep_until(login, now);
+    match means.store.replace(&key(&login.ticket.hash), version, value, until, now).await {
+        Ok(Replaced::Done(version)) => Ok((version, until)),
         Ok(Replaced::Stale) => Err(Interrupted::Stale),
         Ok(Replaced::Gone) => Err(Interrupted::Gone),
         Err(fault) => Err(Interrupted::Hub(store_code(&fault))),
