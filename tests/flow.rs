@@ -1,0 +1,21 @@
+//! Whole logins through the whole program, in one process: no sockets, no network, no sleeping.
+//!
+//! A [`hub::TestHub`] has a clock that is moved by hand and identity providers that are sandboxes; a [`browser::Browser`]
+//! keeps cookies, follows redirects and submits the forms of the pages that it gets, and nothing else.
+
+#[cfg(test)]
+mod flow {
+    mod browser;
+    mod federation;
+    mod hub;
+    mod markup;
+    mod service;
+
+    mod attacks;
+    mod clock;
+    mod policy;
+    mod sandbox;
+    mod sessions;
+    mod tabs;
+    mod whole;
+}

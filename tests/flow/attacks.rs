@@ -1,0 +1,345 @@
+//! Attacks on a login from outside, each test named after one (decisions 3 to 5, RFC 9700).
+
+use actix_web::test::TestRequest;
+
+use super::browser::{Browser, Page};
+use super::federation::{HOST, home_page, redirect_uri};
+use super::hub::TestHub;
+use super::service::Authorize;
+
+/// The callback address to which the sandbox sends this person, not yet opened.
+async fn callback_of<'h>(browser: &'h Browser<'h>, connector: &str, person: &str) -> String {
+    let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose(connector).await;
+    answered_by(browser, &sandbox, person).await
+}
+
+async fn answered_by(browser: &Browser<'_>, sandbox: &Page<'_>, person: &str) -> String {
+    let answer = browser.post(&sandbox.signing_in_as(person), Some("same-origin")).await;
+    assert_eq!(answer.status, 303);
+    answer.header("location").to_owned()
+}
+
+fn parameter(url: &str, name: &str) -> String {
+    let query = url.split_once('?').unwrap().1.as_bytes();
+    url::form_urlencoded::parse(query).find(|(known, _)| known == name).unwrap().1.into_owned()
+}
+
+fn hash_of(url: &str) -> &str {
+    &url["/api/v2/interaction/".len()..][..43]
+}
+
+#[actix_web::test]
+async fn login_csrf_does_not_sign_the_victim_in_as_the_attacker() {
+    let hub = TestHub::start().await;
+    let (attacker, victim) = (hub.browser(), hub.browser());
+    let callback = callback_of(&attacker, "amandier", "jean").await;
+    let page = victim.open(&callback).await.is_told(403, "Y420002");
+    assert_eq!(page.links(), [home_page("bakery")]);
+    assert!(page.forms().is_empty());
+    assert!(victim.session().is_none() && victim.logins().is_empty());
+    // The same with a login of the victim's own open.
+    let own = victim.authorize(&Authorize::from("bakery")).await;
+    victim.open(&callback).await.is_told(403, "Y420002");
+    let received = own.finish_as("angela").await;
+    assert_eq!(hub.family_name("bakery", &received).await, "DUBOIS");
+    // The attempt is still the attacker's own, and untouched.
+    assert!(attacker.open(&callback).await.is_consent());
+}
+
+#[actix_web::test]
+async fn a_forged_callback_leaves_the_real_one_alone() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await;
+    let real = answered_by(&browser, &sandbox, "angela").await;
+    let state = parameter(&real, "state");
+    let forged_state = format!("{}{}", &state[..43], "A".repeat(43));
+    for forged in [
+        real.replace(&state, &forged_state),
+        real.replace(&state, &state[..43]),
+        real.replace("/callback/amandier", "/callback/belvedere"), // mix-up
+        real.replace("/callback/amandier", "/callback/nobody"),
+    ] {
+        let page = browser.open(&forged).await.is_told(400, "Y420003");
+        assert!(page.links()[0].starts_with("/api/v2/interaction/"));
+    }
+    browser.open(&real.replace(&state, "")).await.is_told(400, "Y000400");
+    browser.open(&real.replace(&state, &"A".repeat(86))).await.is_told(404, "Y420001");
+    assert!(browser.open(&real).await.is_consent());
+}
+
+#[actix_web::test]
+async fn a_callback_that_names_another_issuer_is_refused() {
+    let hub = TestHub::start().await;
+    for without in [false, true] {
+        let browser = hub.browser();
+        let real = callback_of(&browser, "amandier", "angela").await;
+        let iss = real.rfind("&iss=").unwrap();
+        let (forged, code) = match without {
+            true => (real[..iss].to_owned(), "Y020023"),
+            false => (real.replace("amandier", "belvedere").replace("/callback/belvedere", "/callback/amandier"), "Y020024"),
+        };
+        assert!(browser.open(&forged).await.is_told(200, code).is_choice());
+        // A failed check closes the attempt: the right answer comes too late.
+        assert!(!browser.open(&real).await.is_consent());
+    }
+}
+
+#[actix_web::test]
+async fn an_injected_code_of_the_attackers_is_refused() {
+    let hub = TestHub::start().await;
+    let (attacker, victim) = (hub.browser(), hub.browser());
+    let stolen = parameter(&callback_of(&attacker, "amandier", "jean").await, "code");
+    let mine = callback_of(&victim, "amandier", "angela").await;
+    let injected = mine.replace(&parameter(&mine, "code"), &stolen);
+    assert!(victim.open(&injected).await.is_told(200, "Y020030").is_choice());
+    assert!(victim.session().is_none());
+}
+
+#[actix_web::test]
+async fn a_replayed_callback_is_no_second_login() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let callback = callback_of(&browser, "amandier", "angela").await;
+    let received = browser.open(&callback).await.consent().await.received();
+    let thief = hub.browser();
+    thief.open(&callback).await.is_told(403, "Y420002");
+    thief.plant_session(&"B".repeat(43));
+    thief.open(&callback).await.is_told(403, "Y420002");
+    hub.tokens("bakery", &received).await;
+    // In the browser's own history it is dead as well.
+    browser.open(&callback).await.is_told(409, "Y420005");
+}
+
+#[actix_web::test]
+async fn another_browsers_login_can_not_be_stepped_in() {
+    let hub = TestHub::start().await;
+    let (owner, other) = (hub.browser(), hub.browser());
+    let mine = owner.authorize(&Authorize::from("bakery")).await;
+    let theirs = other.authorize(&Authorize::from("bakery")).await;
+    let (mine_hash, their_hash) = (hash_of(&mine.url), hash_of(&theirs.url));
+    other.open(&mine.url).await.is_told(403, "Y420002");
+    other.open(&format!("{}/consent", mine.url)).await.is_told(403, "Y420002");
+    for form in theirs.forms() {
+        let mut form = form.with("provider", "amandier");
+        form.action = form.action.replace(their_hash, mine_hash);
+        other.submit(&form).await.is_told(403, "Y420002");
+    }
+    // Nor by a cookie of that name with a value of one's own: the address is its hash.
+    let name = owner.logins()[0].0.clone();
+    other.plant(&name, &other.logins()[0].1);
+    other.open(&mine.url).await.is_told(403, "Y420002");
+    mine.finish_as("angela").await.belongs_to("bakery");
+}
+
+#[actix_web::test]
+async fn a_form_without_its_token_or_with_anothers_is_refused() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let (choice, other) =
+        (browser.authorize(&Authorize::from("bakery")).await, browser.authorize(&Authorize::from("bakery")).await);
+    let (choose, cancel) = (choice.form("/provider").with("provider", "amandier"), choice.form("/cancel"));
+    let of_other = other.form("/provider").field("csrf").to_owned();
+    for (csrf, code) in [("", "Y470001"), (cancel.field("csrf"), "Y470002"), (&of_other, "Y470002"), ("guess", "Y470002")] {
+        let page = browser.submit(&choose.clone().with("csrf", csrf)).await.is_told(403, code);
+        assert_eq!(page.links(), [choice.url.clone()]);
+    }
+    browser.submit(&choose.clone().without("csrf")).await.is_told(403, "Y470001");
+    browser.submit(&cancel.clone().with("csrf", choose.field("csrf"))).await.is_told(403, "Y470002");
+    assert!(browser.open(&choice.url).await.is_choice(), "a refused form had an effect");
+
+    let consent = browser.submit(&choose).await.sign_in_as("angela").await;
+    let yes = consent.consenting("yes");
+    browser.submit(&yes.clone().with("csrf", cancel.field("csrf"))).await.is_told(403, "Y470002");
+    browser.submit(&yes.clone().without("csrf")).await.is_told(403, "Y470001");
+    assert!(browser.session().is_none());
+    browser.submit(&yes).await.received().code();
+}
+
+#[actix_web::test]
+async fn a_yes_to_another_page_does_not_count() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let little = Authorize::from("clinic").with("scope", "openid family_name");
+    let little = browser.authorize(&little).await.choose("amandier").await.sign_in_as("angela").await;
+    let much = browser.authorize(&Authorize::from("clinic")).await.choose("amandier").await.sign_in_as("angela").await;
+    let (seen, due) = (little.consenting("yes"), much.consenting("yes"));
+    assert_ne!(seen.field("shown"), due.field("shown"));
+    for form in [
+        due.clone().with("shown", seen.field("shown")),
+        due.clone().with("shown", seen.field("shown")).with("csrf", seen.field("csrf")),
+        due.clone().without("shown"),
+    ] {
+        browser.submit(&form).await.is_told(403, "Y470002");
+    }
+    assert!(browser.session().is_none());
+    browser.submit(&due).await.received().code();
+}
+
+#[actix_web::test]
+async fn a_form_sent_by_another_site_is_refused() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choose = choice.form("/provider").with("provider", "amandier");
+    for site in ["cross-site", "same-site", "none", "SAME-ORIGIN", ""] {
+        let answer = browser.post(&choose, Some(site)).await;
+        assert!(answer.status == 403 && answer.body.contains("Y470003"), "{site:?}: {}", answer.status);
+    }
+    let consent = choice.choose("amandier").await.sign_in_as("angela").await;
+    let answer = browser.post(&consent.consenting("yes"), Some("cross-site")).await;
+    assert!(answer.status == 403 && answer.body.contains("Y470003"));
+    assert!(browser.session().is_none());
+    // Browsers that don't know the header have the token alone.
+    let answer = browser.post(&consent.consenting("yes"), None).await;
+    assert!(answer.status == 303 && answer.header("location").contains("&code="));
+}
+
+#[actix_web::test]
+async fn a_link_scanners_head_has_no_effect() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let head = async |path: &str, allow: &str| {
+        let answer = browser.ask(TestRequest::default().method("HEAD".parse().unwrap()).uri(path)).await;
+        assert_eq!((answer.status, answer.header("allow")), (405, allow), "{path}");
+    };
+    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    head(&choice.url, "GET").await;
+    head(&Authorize::from("bakery").url(), "GET, POST").await;
+    let sandbox = choice.choose("amandier").await;
+    let callback = answered_by(&browser, &sandbox, "angela").await;
+    head(&callback, "GET").await;
+    let consent = browser.open(&callback).await;
+    assert!(consent.is_consent());
+    head(&consent.url, "GET, POST").await;
+    consent.consent().await.received().code();
+}
+
+#[actix_web::test]
+async fn a_get_can_not_do_what_a_form_does() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    for form in [choice.form("/provider").with("provider", "amandier"), choice.form("/cancel")] {
+        let query: Vec<_> = form.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let answer = browser.get(&format!("{}?{}", form.action, query.join("&"))).await;
+        assert_eq!((answer.status, answer.header("allow")), (405, "POST"), "{}", form.action);
+    }
+    assert!(browser.open(&choice.url).await.is_choice());
+}
+
+#[actix_web::test]
+async fn a_request_for_an_unknown_host_is_misdirected() {
+    let hub = TestHub::start().await;
+    for host in ["evil.example", "hub.example.evil.example", "hub.example:8443"] {
+        let answer = hub.send_to(host, TestRequest::get().uri(&Authorize::from("bakery").url())).await;
+        assert_eq!((answer.status, answer.header("set-cookie"), answer.header("location")), (421, "", ""), "{host}");
+    }
+    let forwarded = TestRequest::get().uri(&Authorize::from("bakery").url()).insert_header(("x-forwarded-host", HOST));
+    assert_eq!(hub.send_to("evil.example", forwarded).await.status, 421);
+}
+
+#[actix_web::test]
+async fn an_oversized_body_is_refused() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let stuffing = "x".repeat(64 * 1024);
+    for form in [choice.form("/provider").with("provider", "amandier"), choice.form("/cancel")] {
+        let answer = browser.post(&form.with("stuffing", &stuffing), Some("same-origin")).await;
+        assert!(answer.status == 413 && answer.body.contains("Y000413"), "{}", answer.status);
+    }
+    let mut form = choice.form("/cancel").with("stuffing", &stuffing);
+    form.action = "/api/v2/authorize".to_owned();
+    assert_eq!(browser.post(&form, None).await.status, 413);
+    assert!(browser.open(&choice.url).await.is_choice());
+}
+
+#[actix_web::test]
+async fn parameter_pollution_is_refused() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let request = Authorize::from("bakery").with("prompt", "login").with("ui_locales", "en").with("idp_hint", "amandier");
+    for (name, value) in request.pairs().to_vec() {
+        let page = browser.authorize(&request.and(&name, &value)).await.is_told(400, "Y000400");
+        assert!(page.references()[1].starts_with("Y03"), "{name}: {:?}", page.references());
+        assert!(page.links().is_empty() && browser.logins().is_empty(), "{name}");
+    }
+    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let mut twice = choice.form("/provider").with("provider", "amandier");
+    twice.fields.push(("provider".into(), "belvedere".into()));
+    browser.submit(&twice).await.is_told(400, "Y000400");
+    let sandbox = choice.choose("amandier").await;
+    let callback = answered_by(&browser, &sandbox, "angela").await;
+    for name in ["code", "iss"] {
+        browser.open(&format!("{callback}&{name}=other")).await.is_told(400, "Y000400");
+    }
+    browser.open(&format!("{callback}&state={}", "A".repeat(86))).await.is_told(400, "Y000400");
+    let consent = browser.open(&callback).await;
+    let mut both = consent.consenting("no");
+    both.fields.push(("answer".into(), "yes".into()));
+    browser.submit(&both).await.is_told(400, "Y000400");
+    consent.consent().await.received().code();
+}
+
+#[actix_web::test]
+async fn an_open_redirect_is_nowhere_to_be_had() {
+    let hub = TestHub::start().await;
+    let good = redirect_uri("bakery");
+    let mut wrong: Vec<String> = (0..good.len()).map(|n| format!("{}{}", &good[..n], &good[n + 1..])).collect();
+    wrong.extend([
+        format!("{good}/"),
+        format!("{good}#"),
+        format!("{good}&"),
+        format!("{good}%00"),
+        format!(" {good}"),
+        good.replace("https", "HTTPS"),
+        good.replace("bakery", "Bakery"),
+        good.replace("https://", "https://evil.example@"),
+        good.replace("bakery.example", "bakery.example.evil.example"),
+        good.replace("bakery.example", "bakery.example:443"),
+        good.replace("/callback", "/./callback"),
+        good.replace("/callback", "/x/../callback"),
+        good.replace("/callback", "/%63allback"),
+        good.replace("https://", "http://"),
+        good.replace("https://", "//"),
+        redirect_uri("library"),
+        "https://evil.example/".into(),
+        "//evil.example/".into(),
+        "/\\evil.example".into(),
+        "javascript:alert(1)".into(),
+        "data:text/html,x".into(),
+    ]);
+    let browser = hub.browser();
+    for uri in wrong {
+        let page = browser.authorize(&Authorize::from("bakery").with("redirect_uri", &uri)).await;
+        let page = page.is_told(400, "Y000400");
+        let told = if uri.is_empty() { "Y030201" } else { "Y030203" };
+        assert_eq!(page.references()[1], told, "{uri}");
+        assert_eq!(page.answer.header("location"), "", "{uri}");
+        assert!(page.links().is_empty() && page.forms().is_empty(), "{uri}: {:?}", page.links());
+        assert!(!page.answer.body.contains("evil.example") && !page.answer.body.contains("bakery.example"), "{uri}");
+        assert!(browser.logins().is_empty(), "{uri}");
+    }
+}
+
+#[actix_web::test]
+async fn a_code_used_twice_revokes_what_it_gave() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &received).await;
+    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 200);
+    assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
+    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 401);
+}
+
+#[actix_web::test]
+async fn a_stolen_code_is_burnt_by_another_services_try() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let answer = hub.redeem("library", received.code()).await;
+    assert_eq!((answer.status, answer.body.contains("\"invalid_grant\"")), (400, true), "{}", answer.body);
+    assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
+}

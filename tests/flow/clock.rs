@@ -1,0 +1,133 @@
+//! How long things live, to the millisecond (decisions 4 and 6), by the clock that the hub is given.
+
+use std::time::Duration;
+
+use super::federation::home_page;
+use super::hub::TestHub;
+use super::service::Authorize;
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const LOGIN: Duration = Duration::from_secs(1800);
+const CODE: Duration = Duration::from_secs(30);
+const ACCESS_TOKEN: Duration = Duration::from_secs(60);
+const AFTERLIFE: Duration = Duration::from_secs(60);
+
+#[actix_web::test]
+async fn a_login_is_over_at_exactly_its_life() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let address = choice.url.clone();
+    hub.advance(LOGIN - MILLISECOND);
+    assert!(browser.open(&address).await.is_choice());
+    hub.advance(MILLISECOND);
+    // Neither a look nor a step gets further.
+    browser.open(&address).await.is_told(410, "Y420006");
+    let page = choice.choose("amandier").await.is_told(410, "Y420006");
+    assert!(page.links().is_empty(), "{:?}", page.links());
+    // The way back is a step of the hub, which answers by the proven redirect.
+    assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
+}
+
+#[actix_web::test]
+async fn a_yes_that_comes_too_late_gives_no_code() {
+    let hub = TestHub::start().await;
+    for (late, told) in [(false, None), (true, Some("Y420006"))] {
+        let browser = hub.browser();
+        let consent = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+        hub.advance(LOGIN - MILLISECOND);
+        if late {
+            hub.advance(MILLISECOND);
+        }
+        let page = consent.consent().await;
+        match told {
+            None => page.received().belongs_to("bakery"),
+            Some(code) => {
+                let page = page.is_told(410, code);
+                assert_eq!(browser.session(), None, "a session although the login failed");
+                assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
+            }
+        }
+    }
+}
+
+#[actix_web::test]
+async fn an_answer_of_the_identity_provider_that_comes_too_late_is_refused() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await;
+    hub.advance(LOGIN);
+    sandbox.sign_in_as("angela").await.is_told(410, "Y420006");
+}
+
+#[actix_web::test]
+async fn a_code_is_worth_nothing_at_thirty_seconds() {
+    let hub = TestHub::start().await;
+    let (early, late) = (hub.browser(), hub.browser());
+    let early = early.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let late = late.authorize(&Authorize::from("bakery")).await.finish_as("jean").await;
+    hub.advance(CODE - MILLISECOND);
+    hub.tokens("bakery", &early).await;
+    hub.advance(MILLISECOND);
+    let answer = hub.redeem("bakery", late.code()).await;
+    assert_eq!((answer.status, answer.body.contains("\"invalid_grant\"")), (400, true), "{}", answer.body);
+}
+
+#[actix_web::test]
+async fn an_access_token_is_worth_nothing_at_sixty_seconds() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &received).await;
+    let issued = hub.now();
+    hub.advance(ACCESS_TOKEN - MILLISECOND);
+    let claims = hub.userinfo(&tokens.access_token).await;
+    assert_eq!(claims["exp"], (issued + ACCESS_TOKEN).seconds());
+    assert_eq!(tokens.id_token["exp"].as_u64().unwrap() - tokens.id_token["iat"].as_u64().unwrap(), 60);
+    hub.advance(MILLISECOND);
+    let answer = hub.ask_userinfo(&tokens.access_token).await;
+    assert_eq!((answer.status, answer.body.contains("\"invalid_token\"")), (401, true), "{}", answer.body);
+}
+
+#[actix_web::test]
+async fn the_login_cookie_outlives_the_login_by_a_minute() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    assert_eq!(browser.login_cookie_life(), LOGIN + AFTERLIFE);
+    hub.advance(Duration::from_secs(300));
+    choice.finish_as("angela").await;
+    assert_eq!(browser.login_cookie_life(), AFTERLIFE);
+}
+
+#[actix_web::test]
+async fn a_finished_login_is_known_for_a_minute_more() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let address = choice.url.clone();
+    let cookies = browser.logins();
+    choice.finish_as("angela").await;
+    hub.advance(AFTERLIFE - MILLISECOND);
+    let page = browser.open(&address).await.is_told(409, "Y420005");
+    assert_eq!(page.links(), [home_page("bakery")]);
+    hub.advance(MILLISECOND);
+    browser.open(&address).await.is_told(404, "Y420001");
+    // Nor does it help to keep the cookie for longer, and to ask again and again.
+    cookies.iter().for_each(|(name, value)| browser.plant(name, value));
+    let page = browser.open(&address).await.is_told(404, "Y420001");
+    assert!(page.links().is_empty());
+}
+
+#[actix_web::test]
+async fn an_expired_login_is_known_for_a_minute_more() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let address = browser.authorize(&Authorize::from("bakery")).await.url;
+    let cookies = browser.logins();
+    hub.advance(LOGIN + AFTERLIFE - MILLISECOND);
+    browser.open(&address).await.is_told(410, "Y420006");
+    hub.advance(MILLISECOND);
+    cookies.iter().for_each(|(name, value)| browser.plant(name, value));
+    browser.open(&address).await.is_told(404, "Y420001");
+}

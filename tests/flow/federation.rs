@@ -1,0 +1,143 @@
+//! The configuration of a test hub, as an operator would write it.
+
+use std::fs;
+use std::io::Write as _;
+use std::os::unix::fs::OpenOptionsExt as _;
+use std::path::Path;
+use std::sync::LazyLock;
+
+use passerelle::env::Env;
+use passerelle::token::keyfiles;
+use tempfile::TempDir;
+
+pub const BASE: &str = "https://hub.example";
+pub const HOST: &str = "hub.example";
+pub const SECRET: &str = "a client secret of more than 32 characters";
+pub const SCOPES: &str = "openid given_name family_name birthdate gender birthplace birthcountry email preferred_username";
+
+const SETTINGS: &str = r#"
+platform = "standard"
+base_url = "https://hub.example"
+public = { listen = "127.0.0.1:0" }
+private = { listen = "127.0.0.1:0" }
+sandbox = true
+sandbox_public = true
+subject_key = { env = "SUBJECT_KEY" }
+register.file.path = "register.csv"
+connectors = "connectors"
+keys = "keys"
+choice.order = ["amandier", "belvedere", "closed"]
+limits.workers = 1
+"#;
+
+/// Id of each service provider, and what its file has beyond the common keys.
+const SERVICES: [(&str, &str); 4] =
+    [("bakery", ""), ("clinic", "consent = \"required\""), ("library", ""), ("cautious", "blocked_connectors = [\"belvedere\"]")];
+
+const CONNECTORS: [(&str, &str, &str); 3] = [
+    ("amandier", "fr = \"Compte Amandier\", en = \"Amandier account\"", ""),
+    ("belvedere", "fr = \"Identité Belvédère\", en = \"Belvedere identity\"", ""),
+    ("closed", "fr = \"Compte fermé\", en = \"Closed account\"", "enabled = false"),
+];
+
+/// Persons of the register whom the sandbox's built-in file leaves out.
+const MORE_PERSONS: &str = r#"
+[[person]]
+id = "fernand"
+label = "Fernand Auguste MOREL"
+given_name = "Fernand Auguste"
+family_name = "MOREL"
+birthdate = "1921-03-05"
+gender = "male"
+birthplace = "69123"
+birthcountry = "99100"
+
+[[person]]
+id = "odile"
+label = "Odile PERRIN"
+given_name = "Odile"
+family_name = "PERRIN"
+birthdate = "1955-11-30"
+gender = "female"
+birthplace = "59350"
+birthcountry = "99100"
+
+[[person]]
+id = "paul"
+label = "Paul MARTIN"
+given_name = "Paul"
+family_name = "MARTIN"
+birthdate = "1970-01-01"
+gender = "male"
+birthplace = "13055"
+birthcountry = "99100"
+"#;
+
+/// One pair of signing keys for all tests: making an RSA key takes longer than any of them.
+static KEYS: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
+    let folder = TempDir::new().unwrap();
+    let keys = folder.path().join("keys");
+    keyfiles::create(&keys, &Env::system()).unwrap();
+    let files = fs::read_dir(keys).unwrap().map(|entry| entry.unwrap());
+    files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
+});
+
+pub fn home_page(service: &str) -> String {
+    format!("https://{service}.example/start")
+}
+
+pub fn redirect_uri(service: &str) -> String {
+    format!("https://{service}.example/callback?tenant=7")
+}
+
+/// Writes everything into `folder`; `more` are lines of `passerelle.toml`.
+pub fn write(folder: &Path, more: &str) {
+    put(folder, "passerelle.toml", format!("{SETTINGS}{more}\n").as_bytes());
+    put(folder, "register.csv", include_bytes!("../../src/demo/register.csv"));
+    let persons = format!("{}{MORE_PERSONS}", include_str!("../../src/connector/persona/persons.toml"));
+    put(folder, "persons.toml", persons.as_bytes());
+    for (name, bytes) in KEYS.iter() {
+        put(folder, &format!("keys/{name}"), bytes);
+    }
+    for (id, more) in SERVICES {
+        put(folder, &format!("service-providers/{id}.toml"), service(id, more).as_bytes());
+    }
+    for (id, name, more) in CONNECTORS {
+        let file = format!(
+            r#"
+name = {{ {name} }}
+levels = {{ lowest = "eidas1", highest = "eidas1" }}
+acr = {{ eidas1 = ["eidas1"] }}
+{more}
+[kind.persona]
+persons = "persons.toml"
+"#
+        );
+        put(folder, &format!("connectors/{id}.toml"), file.as_bytes());
+    }
+}
+
+fn service(id: &str, more: &str) -> String {
+    let scopes = SCOPES.split(' ').map(|scope| format!("\"{scope}\"")).collect::<Vec<_>>().join(", ");
+    format!(
+        r#"
+client_id = "{id}"
+name = {{ fr = "Le service {id}", en = "The {id}" }}
+home_page = "{home}"
+redirect_uris = ["{redirect}"]
+scopes = [{scopes}]
+secrets = [{{ env = "CLIENT_SECRET" }}]
+{more}
+"#,
+        home = home_page(id),
+        redirect = redirect_uri(id),
+    )
+}
+
+fn put(folder: &Path, name: &str, bytes: &[u8]) {
+    let path = folder.join(name);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    // Key files must be their owner's alone.
+    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).unwrap();
+    file.write_all(bytes).unwrap();
+}

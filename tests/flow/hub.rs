@@ -1,0 +1,103 @@
+//! The whole program in process, with a clock that is moved by hand.
+
+use std::future::Future;
+use std::pin::Pin;
+use std::rc::Rc;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::body::to_bytes;
+use actix_web::http::header::HeaderMap;
+use actix_web::middleware::from_fn;
+use actix_web::test::{TestRequest, init_service, try_call_service};
+use actix_web::{App, HttpResponse};
+use passerelle::app::{Keys, Parts, Program};
+use passerelle::config::{self, Environment};
+use passerelle::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
+use passerelle::web::routes;
+use tempfile::TempDir;
+
+use super::browser::Browser;
+use super::federation::{self, HOST, SECRET};
+
+type Serve = Box<dyn Fn(TestRequest) -> Pin<Box<dyn Future<Output = HttpResponse>>>>;
+
+pub struct TestHub {
+    serve: Serve,
+    clock: Arc<HandClock>,
+    _folder: TempDir,
+}
+
+/// What came back to one request.
+pub struct Answer {
+    pub status: u16,
+    pub headers: HeaderMap,
+    pub body: String,
+}
+
+impl TestHub {
+    pub async fn start() -> Self {
+        Self::with("").await
+    }
+
+    /// `settings` are lines added to `passerelle.toml`.
+    pub async fn with(settings: &str) -> Self {
+        let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
+        federation::write(folder.path(), settings);
+        let environment: Environment =
+            [("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"), ("CLIENT_SECRET", SECRET)].into_iter().collect();
+        let loaded = config::load(folder.path(), &environment).unwrap();
+
+        // The keys were made by the machine's clock, and sign from their making; a day later all of them do.
+        let clock = Arc::new(HandClock::at(Env::system().now() + Duration::from_secs(24 * 3600)));
+        let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(7)));
+        let program = Program::build(&loaded, Parts { env, keys: Keys::Folder }).unwrap();
+
+        let (hub, shell) = (program.hub(), program.shell());
+        let app = App::new()
+            .configure(move |config| routes::configure(config, hub))
+            .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
+        let app = Rc::new(init_service(app).await);
+        let serve: Serve = Box::new(move |request| {
+            let app = Rc::clone(&app);
+            Box::pin(async move {
+                match try_call_service(app.as_ref(), request.to_request()).await {
+                    Ok(response) => response.into_parts().1,
+                    Err(error) => error.error_response(),
+                }
+            })
+        });
+        Self { serve, clock, _folder: folder }
+    }
+
+    /// A browser without cookies, of a person who reads English.
+    pub fn browser(&self) -> Browser<'_> {
+        Browser::new(self, "en")
+    }
+
+    pub fn advance(&self, by: Duration) {
+        self.clock.advance(by);
+    }
+
+    pub fn now(&self) -> Timestamp {
+        self.clock.now()
+    }
+
+    /// Sends one request to the hub's own host.
+    pub async fn send(&self, request: TestRequest) -> Answer {
+        self.send_to(HOST, request).await
+    }
+
+    pub async fn send_to(&self, host: &str, request: TestRequest) -> Answer {
+        let response = (self.serve)(request.insert_header(("host", host))).await;
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = to_bytes(response.into_body()).await.unwrap();
+        Answer { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
+    }
+}
+
+impl Answer {
+    pub fn header(&self, name: &str) -> &str {
+        self.headers.get(name).map_or("", |value| value.to_str().unwrap())
+    }
+}

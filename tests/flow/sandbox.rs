@@ -1,0 +1,91 @@
+//! What goes wrong at an identity provider or at the register, as the person and the service provider see it
+//! (decisions 5, 7 and 13).
+
+use super::hub::TestHub;
+use super::service::Authorize;
+
+/// What can be made to go wrong upstream, and the code that names it.
+const UPSTREAM: [(&str, &str); 3] = [("cancel", "Y020020"), ("error", "Y020021"), ("level-too-low", "Y100002")];
+
+#[actix_web::test]
+async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
+    let hub = TestHub::start().await;
+    for (failure, code) in UPSTREAM {
+        let browser = hub.browser();
+        let page = browser.authorize(&Authorize::from("bakery")).await.choose("belvedere").await.sign_in_failing(failure).await;
+        assert!(page.is_choice(), "{failure} at {}", page.url);
+        let page = page.is_told(200, code);
+        assert!(page.answer.body.contains("Signing in with “Belvedere identity” did not work."), "{failure}");
+        // A reload shows the same, with the same id for the support; then another account helps.
+        let again = browser.open(&page.url).await;
+        assert_eq!(again.references(), page.references());
+        again.finish_as("angela").await.belongs_to("bakery");
+    }
+}
+
+#[actix_web::test]
+async fn with_idp_hint_the_service_hears_of_a_failure_at_once() {
+    let hub = TestHub::start().await;
+    for (failure, _) in UPSTREAM {
+        let browser = hub.browser();
+        let request = Authorize::from("bakery").with("idp_hint", "amandier");
+        let sandbox = browser.authorize(&request).await;
+        assert!(sandbox.url.starts_with("/sandbox/amandier"), "at {}", sandbox.url);
+        let received = sandbox.sign_in_failing(failure).await.received();
+        assert_eq!(received.error_at("bakery"), "access_denied", "{failure}");
+    }
+}
+
+#[actix_web::test]
+async fn a_person_who_chose_another_provider_than_hinted_is_shown_its_failure() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let request = Authorize::from("bakery").with("idp_hint", "amandier");
+    let sandbox = browser.authorize(&request).await;
+    let hash = sandbox.form("/sandbox/").field("state")[..43].to_owned();
+    let choice = browser.open(&format!("/api/v2/interaction/{hash}")).await;
+    assert!(choice.is_choice(), "the hint is followed once");
+    assert!(choice.choose("belvedere").await.sign_in_failing("error").await.is_choice());
+}
+
+#[actix_web::test]
+async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
+    let hub = TestHub::start().await;
+    for (person, failure, code) in [
+        ("angela", "missing-claim", "Y010010"),
+        ("angela", "unknown-person", "Y010001"),
+        ("unknown", "", "Y010001"),
+        ("paul", "", "Y010002"),
+        // Deceased and refused look alike: the page shows the family's code, the log the precise one.
+        ("fernand", "", "Y010000"),
+        ("odile", "", "Y010000"),
+    ] {
+        let browser = hub.browser();
+        let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await;
+        let form = sandbox.signing_in_as(person).with("failure", failure);
+        let page = browser.submit(&form).await.is_told(403, code);
+        let family_name = if person == "angela" { "DUBOIS" } else { person };
+        assert!(!page.answer.body.to_lowercase().contains(&family_name.to_lowercase()), "{person}: the page tells who");
+        assert_eq!(browser.session(), None, "{person} {failure}");
+        // Failure is sticky: neither a look at the choice nor the identity provider's answer again gets on.
+        let hash = form.field("state")[..43].to_owned();
+        let again = browser.open(&format!("/api/v2/interaction/{hash}")).await.is_told(403, code);
+        assert_eq!(again.support_id(), page.support_id());
+        let received = again.cancel().await.received();
+        assert_eq!(received.error_at("bakery"), "access_denied", "{person} {failure}");
+    }
+}
+
+#[actix_web::test]
+async fn the_page_of_the_deceased_and_of_the_refused_are_the_same() {
+    let hub = TestHub::start().await;
+    let mut pages = Vec::new();
+    for person in ["fernand", "odile"] {
+        let browser = hub.browser();
+        let page = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as(person).await;
+        let received = page.form("/cancel");
+        let description = browser.submit(&received).await.received().fields["error_description"].clone();
+        pages.push((page.answer.status, page.heading(), page.code(), description));
+    }
+    assert_eq!(pages[0], pages[1]);
+}

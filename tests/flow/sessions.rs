@@ -1,0 +1,219 @@
+//! Single sign-on: when a session answers for its person, and when they must authenticate again (decisions 4 and 5).
+
+use std::time::Duration;
+
+use super::browser::Browser;
+use super::hub::TestHub;
+use super::service::{Authorize, Received};
+
+const MILLISECOND: Duration = Duration::from_millis(1);
+const MINUTE: Duration = Duration::from_secs(60);
+
+/// A request that a session may answer with a page for information, and nothing more.
+fn reusing(service: &str) -> Authorize {
+    Authorize::from(service).with("prompt", "consent")
+}
+
+fn silent(service: &str) -> Authorize {
+    Authorize::from(service).with("prompt", "none")
+}
+
+async fn signed_in<'h>(hub: &'h TestHub, person: &str) -> Browser<'h> {
+    let browser = hub.browser();
+    browser.authorize(&Authorize::from("bakery")).await.finish_as(person).await;
+    browser
+}
+
+/// The answer to `prompt=none`, which comes in one step by GET.
+async fn asked_silently(browser: &Browser<'_>, request: &Authorize) -> Received {
+    let answer = browser.get(&request.url()).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    let location = answer.header("location").to_owned();
+    assert!(location.starts_with("https://") && !location.starts_with("https://hub.example"), "{location}");
+    let (to, query) = location.split_at(location.find("&code=").or(location.find("&error=")).unwrap());
+    Received { to: to.to_owned(), fields: url::form_urlencoded::parse(query.as_bytes()).into_owned().collect() }
+}
+
+#[actix_web::test]
+async fn the_second_login_asks_no_identity_provider() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let first = browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let first = hub.tokens("bakery", &first).await;
+    let session = browser.session().unwrap();
+    hub.advance(10 * MINUTE);
+    let page = browser.authorize(&reusing("library")).await;
+    assert!(page.is_consent(), "at {}", page.url);
+    let second = page.consent().await.received();
+    let second = hub.tokens("library", &second).await;
+    assert_eq!(second.id_token["auth_time"], first.id_token["auth_time"]);
+    assert_ne!(second.id_token["iat"], first.id_token["iat"]);
+    assert_eq!(browser.session().unwrap(), session, "nobody has authenticated");
+    assert_eq!(hub.userinfo(&second.access_token).await["family_name"], "DUBOIS");
+}
+
+#[actix_web::test]
+async fn by_default_everybody_authenticates_again() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "angela").await;
+    for request in [Authorize::from("bakery"), Authorize::from("bakery").with("prompt", "login")] {
+        assert!(browser.authorize(&request).await.is_choice());
+    }
+}
+
+#[actix_web::test]
+async fn an_authentication_older_than_max_age_does_not_count() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "angela").await;
+    let request = reusing("bakery").with("max_age", "60");
+    hub.advance(MINUTE);
+    assert!(browser.authorize(&request).await.is_consent());
+    hub.advance(MILLISECOND);
+    let choice = browser.authorize(&request).await;
+    assert!(choice.is_choice());
+    // Somebody who has authenticated again is young enough.
+    let received = choice.finish_as("angela").await;
+    assert_eq!(hub.tokens("bakery", &received).await.id_token["auth_time"], hub.now().seconds());
+    assert!(browser.authorize(&reusing("bakery").with("max_age", "0")).await.is_choice());
+}
+
+#[actix_web::test]
+async fn a_session_ends_after_thirty_idle_minutes() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "angela").await;
+    for _ in 0..3 {
+        hub.advance(30 * MINUTE - MILLISECOND);
+        asked_silently(&browser, &silent("bakery")).await.code();
+    }
+    hub.advance(30 * MINUTE);
+    assert_eq!(asked_silently(&browser, &silent("bakery")).await.error_at("bakery"), "login_required");
+    assert!(browser.authorize(&reusing("bakery")).await.is_choice());
+}
+
+#[actix_web::test]
+async fn a_session_ends_after_eight_hours_however_much_it_is_used() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "angela").await;
+    for _ in 0..23 {
+        hub.advance(20 * MINUTE);
+        asked_silently(&browser, &silent("bakery")).await.code();
+    }
+    hub.advance(20 * MINUTE - MILLISECOND);
+    asked_silently(&browser, &silent("bakery")).await.code();
+    hub.advance(MILLISECOND);
+    assert_eq!(asked_silently(&browser, &silent("bakery")).await.error_at("bakery"), "login_required");
+}
+
+#[actix_web::test]
+async fn without_a_session_prompt_none_gets_login_required() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    assert_eq!(asked_silently(&browser, &silent("bakery")).await.error_at("bakery"), "login_required");
+    assert_eq!(browser.session(), None);
+    // An identity provider that the service names is not asked either.
+    let hinted = silent("bakery").with("idp_hint", "amandier");
+    assert_eq!(asked_silently(&browser, &hinted).await.error_at("bakery"), "login_required");
+}
+
+#[actix_web::test]
+async fn with_a_session_prompt_none_gets_a_code_at_once() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "jean").await;
+    let received = asked_silently(&browser, &silent("library")).await;
+    received.belongs_to("library");
+    assert_eq!(hub.family_name("library", &received).await, "LEFÈVRE");
+    // A session of another identity provider is not what the service asked for.
+    let hinted = silent("library").with("idp_hint", "belvedere");
+    assert_eq!(asked_silently(&browser, &hinted).await.error_at("library"), "login_required");
+}
+
+#[actix_web::test]
+async fn a_yes_is_remembered_for_the_same_claims_and_no_more() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let names = Authorize::from("clinic").with("scope", "openid given_name family_name");
+    let page = browser.authorize(&names).await.choose("amandier").await.sign_in_as("angela").await;
+    assert_eq!(page.heading(), "Do you agree to send this information?");
+    page.consent().await.received().belongs_to("clinic");
+
+    let again = names.with("prompt", "consent");
+    browser.authorize(&again).await.received().code();
+    let fewer = again.with("scope", "openid family_name");
+    browser.authorize(&fewer).await.received().code();
+    let more = again.with("scope", "openid given_name family_name birthdate");
+    let page = browser.authorize(&more).await;
+    assert_eq!(page.heading(), "Do you agree to send this information?");
+    assert_eq!(page.refuse().await.received().error_at("clinic"), "access_denied");
+    // A no is no yes.
+    assert!(browser.authorize(&more).await.is_consent());
+}
+
+#[actix_web::test]
+async fn before_a_yes_prompt_none_gets_consent_required() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "angela").await;
+    assert_eq!(asked_silently(&browser, &silent("clinic")).await.error_at("clinic"), "consent_required");
+    browser.authorize(&reusing("clinic")).await.consent().await.received().code();
+    asked_silently(&browser, &silent("clinic")).await.code();
+}
+
+#[actix_web::test]
+async fn one_persons_yes_is_not_anothers() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    browser.authorize(&Authorize::from("clinic")).await.finish_as("angela").await.code();
+    asked_silently(&browser, &silent("clinic")).await.code();
+    browser.authorize(&Authorize::from("bakery")).await.finish_as("jean").await.code();
+    assert_eq!(asked_silently(&browser, &silent("clinic")).await.error_at("clinic"), "consent_required");
+}
+
+#[actix_web::test]
+async fn two_persons_in_two_tabs_never_mix() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let angela = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let jean = browser.authorize(&Authorize::from("bakery")).await.choose("belvedere").await.sign_in_as("jean").await;
+    assert_eq!(angela.shown()["Family name at birth"], "DUBOIS");
+    assert_eq!(jean.shown()["Family name at birth"], "LEFÈVRE");
+    let jean = jean.consent().await.received();
+    let session_of_jean = browser.session().unwrap();
+    let angela = angela.consent().await.received();
+    assert_ne!(browser.session().unwrap(), session_of_jean);
+    assert_eq!(hub.family_name("bakery", &jean).await, "LEFÈVRE");
+    assert_eq!(hub.family_name("bakery", &angela).await, "DUBOIS");
+    // The last who finished is who the browser's session is.
+    let now = asked_silently(&browser, &silent("bakery")).await;
+    assert_eq!(hub.family_name("bakery", &now).await, "DUBOIS");
+    browser.plant_session(&session_of_jean);
+    assert_eq!(asked_silently(&browser, &silent("bakery")).await.error_at("bakery"), "login_required");
+}
+
+#[actix_web::test]
+async fn session_fixation_finds_nothing_to_fix() {
+    let hub = TestHub::start().await;
+    let victim = hub.browser();
+    let planted = "A".repeat(43);
+    victim.plant_session(&planted);
+    victim.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let first = victim.session().unwrap();
+    assert_ne!(first, planted);
+    victim.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let second = victim.session().unwrap();
+    assert_ne!(second, first);
+    for dead in [planted, first] {
+        let attacker = hub.browser();
+        attacker.plant_session(&dead);
+        assert_eq!(asked_silently(&attacker, &silent("bakery")).await.error_at("bakery"), "login_required");
+    }
+}
+
+#[actix_web::test]
+async fn no_session_comes_to_be_before_a_login_has_finished() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    assert!(page.is_consent());
+    assert_eq!(browser.session(), None);
+    page.refuse().await;
+    assert_eq!(browser.session(), None);
+}
