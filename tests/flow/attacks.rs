@@ -9,7 +9,7 @@ use super::service::Authorize;
 
 /// The callback address to which the sandbox sends this person, not yet opened.
 async fn callback_of<'h>(browser: &'h Browser<'h>, connector: &str, person: &str) -> String {
-    let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose(connector).await;
+    let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose(connector).await;
     answered_by(browser, &sandbox, person).await
 }
 
@@ -33,13 +33,13 @@ async fn login_csrf_does_not_sign_the_victim_in_as_the_attacker() {
     let hub = TestHub::start().await;
     let (attacker, victim) = (hub.browser(), hub.browser());
     let callback = callback_of(&attacker, "amandier", "jean").await;
-    let page = victim.open(&callback).await.is_told(403, "Y420002");
+    let page = victim.open(&callback).await.told(403, "Y420002");
     assert_eq!(page.links(), [home_page("bakery")]);
     assert!(page.forms().is_empty());
     assert!(victim.session().is_none() && victim.logins().is_empty());
     // The same with a login of the victim's own open.
-    let own = victim.authorize(&Authorize::from("bakery")).await;
-    victim.open(&callback).await.is_told(403, "Y420002");
+    let own = victim.authorize(&Authorize::by("bakery")).await;
+    victim.open(&callback).await.told(403, "Y420002");
     let received = own.finish_as("angela").await;
     assert_eq!(hub.family_name("bakery", &received).await, "DUBOIS");
     // The attempt is still the attacker's own, and untouched.
@@ -50,7 +50,7 @@ async fn login_csrf_does_not_sign_the_victim_in_as_the_attacker() {
 async fn a_forged_callback_leaves_the_real_one_alone() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await;
+    let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let real = answered_by(&browser, &sandbox, "angela").await;
     let state = parameter(&real, "state");
     let forged_state = format!("{}{}", &state[..43], "A".repeat(43));
@@ -60,11 +60,11 @@ async fn a_forged_callback_leaves_the_real_one_alone() {
         real.replace("/callback/amandier", "/callback/belvedere"), // mix-up
         real.replace("/callback/amandier", "/callback/nobody"),
     ] {
-        let page = browser.open(&forged).await.is_told(400, "Y420003");
+        let page = browser.open(&forged).await.told(400, "Y420003");
         assert!(page.links()[0].starts_with("/api/v2/interaction/"));
     }
-    browser.open(&real.replace(&state, "")).await.is_told(400, "Y000400");
-    browser.open(&real.replace(&state, &"A".repeat(86))).await.is_told(404, "Y420001");
+    browser.open(&real.replace(&state, "")).await.told(400, "Y000400");
+    browser.open(&real.replace(&state, &"A".repeat(86))).await.told(404, "Y420001");
     assert!(browser.open(&real).await.is_consent());
 }
 
@@ -79,7 +79,7 @@ async fn a_callback_that_names_another_issuer_is_refused() {
             true => (real[..iss].to_owned(), "Y020023"),
             false => (real.replace("amandier", "belvedere").replace("/callback/belvedere", "/callback/amandier"), "Y020024"),
         };
-        assert!(browser.open(&forged).await.is_told(200, code).is_choice());
+        assert!(browser.open(&forged).await.told(200, code).is_choice());
         // A failed check closes the attempt: the right answer comes too late.
         assert!(!browser.open(&real).await.is_consent());
     }
@@ -92,7 +92,7 @@ async fn an_injected_code_of_the_attackers_is_refused() {
     let stolen = parameter(&callback_of(&attacker, "amandier", "jean").await, "code");
     let mine = callback_of(&victim, "amandier", "angela").await;
     let injected = mine.replace(&parameter(&mine, "code"), &stolen);
-    assert!(victim.open(&injected).await.is_told(200, "Y020030").is_choice());
+    assert!(victim.open(&injected).await.told(200, "Y020030").is_choice());
     assert!(victim.session().is_none());
 }
 
@@ -103,32 +103,32 @@ async fn a_replayed_callback_is_no_second_login() {
     let callback = callback_of(&browser, "amandier", "angela").await;
     let received = browser.open(&callback).await.consent().await.received();
     let thief = hub.browser();
-    thief.open(&callback).await.is_told(403, "Y420002");
+    thief.open(&callback).await.told(403, "Y420002");
     thief.plant_session(&"B".repeat(43));
-    thief.open(&callback).await.is_told(403, "Y420002");
+    thief.open(&callback).await.told(403, "Y420002");
     hub.tokens("bakery", &received).await;
     // In the browser's own history it is dead as well.
-    browser.open(&callback).await.is_told(409, "Y420005");
+    browser.open(&callback).await.told(409, "Y420005");
 }
 
 #[actix_web::test]
 async fn another_browsers_login_can_not_be_stepped_in() {
     let hub = TestHub::start().await;
     let (owner, other) = (hub.browser(), hub.browser());
-    let mine = owner.authorize(&Authorize::from("bakery")).await;
-    let theirs = other.authorize(&Authorize::from("bakery")).await;
+    let mine = owner.authorize(&Authorize::by("bakery")).await;
+    let theirs = other.authorize(&Authorize::by("bakery")).await;
     let (mine_hash, their_hash) = (hash_of(&mine.url), hash_of(&theirs.url));
-    other.open(&mine.url).await.is_told(403, "Y420002");
-    other.open(&format!("{}/consent", mine.url)).await.is_told(403, "Y420002");
+    other.open(&mine.url).await.told(403, "Y420002");
+    other.open(&format!("{}/consent", mine.url)).await.told(403, "Y420002");
     for form in theirs.forms() {
         let mut form = form.with("provider", "amandier");
         form.action = form.action.replace(their_hash, mine_hash);
-        other.submit(&form).await.is_told(403, "Y420002");
+        other.submit(&form).await.told(403, "Y420002");
     }
     // Nor by a cookie of that name with a value of one's own: the address is its hash.
     let name = owner.logins()[0].0.clone();
     other.plant(&name, &other.logins()[0].1);
-    other.open(&mine.url).await.is_told(403, "Y420002");
+    other.open(&mine.url).await.told(403, "Y420002");
     mine.finish_as("angela").await.belongs_to("bakery");
 }
 
@@ -136,22 +136,21 @@ async fn another_browsers_login_can_not_be_stepped_in() {
 async fn a_form_without_its_token_or_with_anothers_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let (choice, other) =
-        (browser.authorize(&Authorize::from("bakery")).await, browser.authorize(&Authorize::from("bakery")).await);
+    let (choice, other) = (browser.authorize(&Authorize::by("bakery")).await, browser.authorize(&Authorize::by("bakery")).await);
     let (choose, cancel) = (choice.form("/provider").with("provider", "amandier"), choice.form("/cancel"));
     let of_other = other.form("/provider").field("csrf").to_owned();
     for (csrf, code) in [("", "Y470001"), (cancel.field("csrf"), "Y470002"), (&of_other, "Y470002"), ("guess", "Y470002")] {
-        let page = browser.submit(&choose.clone().with("csrf", csrf)).await.is_told(403, code);
-        assert_eq!(page.links(), [choice.url.clone()]);
+        let page = browser.submit(&choose.clone().with("csrf", csrf)).await.told(403, code);
+        assert_eq!(page.links(), [choice.url.as_str()]);
     }
-    browser.submit(&choose.clone().without("csrf")).await.is_told(403, "Y470001");
-    browser.submit(&cancel.clone().with("csrf", choose.field("csrf"))).await.is_told(403, "Y470002");
+    browser.submit(&choose.clone().without("csrf")).await.told(403, "Y470001");
+    browser.submit(&cancel.clone().with("csrf", choose.field("csrf"))).await.told(403, "Y470002");
     assert!(browser.open(&choice.url).await.is_choice(), "a refused form had an effect");
 
     let consent = browser.submit(&choose).await.sign_in_as("angela").await;
     let yes = consent.consenting("yes");
-    browser.submit(&yes.clone().with("csrf", cancel.field("csrf"))).await.is_told(403, "Y470002");
-    browser.submit(&yes.clone().without("csrf")).await.is_told(403, "Y470001");
+    browser.submit(&yes.clone().with("csrf", cancel.field("csrf"))).await.told(403, "Y470002");
+    browser.submit(&yes.clone().without("csrf")).await.told(403, "Y470001");
     assert!(browser.session().is_none());
     browser.submit(&yes).await.received().code();
 }
@@ -160,9 +159,9 @@ async fn a_form_without_its_token_or_with_anothers_is_refused() {
 async fn a_yes_to_another_page_does_not_count() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let little = Authorize::from("clinic").with("scope", "openid family_name");
+    let little = Authorize::by("clinic").with("scope", "openid family_name");
     let little = browser.authorize(&little).await.choose("amandier").await.sign_in_as("angela").await;
-    let much = browser.authorize(&Authorize::from("clinic")).await.choose("amandier").await.sign_in_as("angela").await;
+    let much = browser.authorize(&Authorize::by("clinic")).await.choose("amandier").await.sign_in_as("angela").await;
     let (seen, due) = (little.consenting("yes"), much.consenting("yes"));
     assert_ne!(seen.field("shown"), due.field("shown"));
     for form in [
@@ -170,7 +169,7 @@ async fn a_yes_to_another_page_does_not_count() {
         due.clone().with("shown", seen.field("shown")).with("csrf", seen.field("csrf")),
         due.clone().without("shown"),
     ] {
-        browser.submit(&form).await.is_told(403, "Y470002");
+        browser.submit(&form).await.told(403, "Y470002");
     }
     assert!(browser.session().is_none());
     browser.submit(&due).await.received().code();
@@ -180,7 +179,7 @@ async fn a_yes_to_another_page_does_not_count() {
 async fn a_form_sent_by_another_site_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     let choose = choice.form("/provider").with("provider", "amandier");
     for site in ["cross-site", "same-site", "none", "SAME-ORIGIN", ""] {
         let answer = browser.post(&choose, Some(site)).await;
@@ -203,9 +202,9 @@ async fn a_link_scanners_head_has_no_effect() {
         let answer = browser.ask(TestRequest::default().method("HEAD".parse().unwrap()).uri(path)).await;
         assert_eq!((answer.status, answer.header("allow")), (405, allow), "{path}");
     };
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     head(&choice.url, "GET").await;
-    head(&Authorize::from("bakery").url(), "GET, POST").await;
+    head(&Authorize::by("bakery").url(), "GET, POST").await;
     let sandbox = choice.choose("amandier").await;
     let callback = answered_by(&browser, &sandbox, "angela").await;
     head(&callback, "GET").await;
@@ -219,7 +218,7 @@ async fn a_link_scanners_head_has_no_effect() {
 async fn a_get_can_not_do_what_a_form_does() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     for form in [choice.form("/provider").with("provider", "amandier"), choice.form("/cancel")] {
         let query: Vec<_> = form.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let answer = browser.get(&format!("{}?{}", form.action, query.join("&"))).await;
@@ -232,10 +231,10 @@ async fn a_get_can_not_do_what_a_form_does() {
 async fn a_request_for_an_unknown_host_is_misdirected() {
     let hub = TestHub::start().await;
     for host in ["evil.example", "hub.example.evil.example", "hub.example:8443"] {
-        let answer = hub.send_to(host, TestRequest::get().uri(&Authorize::from("bakery").url())).await;
+        let answer = hub.send_to(host, TestRequest::get().uri(&Authorize::by("bakery").url())).await;
         assert_eq!((answer.status, answer.header("set-cookie"), answer.header("location")), (421, "", ""), "{host}");
     }
-    let forwarded = TestRequest::get().uri(&Authorize::from("bakery").url()).insert_header(("x-forwarded-host", HOST));
+    let forwarded = TestRequest::get().uri(&Authorize::by("bakery").url()).insert_header(("x-forwarded-host", HOST));
     assert_eq!(hub.send_to("evil.example", forwarded).await.status, 421);
 }
 
@@ -243,7 +242,7 @@ async fn a_request_for_an_unknown_host_is_misdirected() {
 async fn an_oversized_body_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     let stuffing = "x".repeat(64 * 1024);
     for form in [choice.form("/provider").with("provider", "amandier"), choice.form("/cancel")] {
         let answer = browser.post(&form.with("stuffing", &stuffing), Some("same-origin")).await;
@@ -259,26 +258,26 @@ async fn an_oversized_body_is_refused() {
 async fn parameter_pollution_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let request = Authorize::from("bakery").with("prompt", "login").with("ui_locales", "en").with("idp_hint", "amandier");
+    let request = Authorize::by("bakery").with("prompt", "login").with("ui_locales", "en").with("idp_hint", "amandier");
     for (name, value) in request.pairs().to_vec() {
-        let page = browser.authorize(&request.and(&name, &value)).await.is_told(400, "Y000400");
+        let page = browser.authorize(&request.and(&name, &value)).await.told(400, "Y000400");
         assert!(page.references()[1].starts_with("Y03"), "{name}: {:?}", page.references());
         assert!(page.links().is_empty() && browser.logins().is_empty(), "{name}");
     }
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     let mut twice = choice.form("/provider").with("provider", "amandier");
     twice.fields.push(("provider".into(), "belvedere".into()));
-    browser.submit(&twice).await.is_told(400, "Y000400");
+    browser.submit(&twice).await.told(400, "Y000400");
     let sandbox = choice.choose("amandier").await;
     let callback = answered_by(&browser, &sandbox, "angela").await;
     for name in ["code", "iss"] {
-        browser.open(&format!("{callback}&{name}=other")).await.is_told(400, "Y000400");
+        browser.open(&format!("{callback}&{name}=other")).await.told(400, "Y000400");
     }
-    browser.open(&format!("{callback}&state={}", "A".repeat(86))).await.is_told(400, "Y000400");
+    browser.open(&format!("{callback}&state={}", "A".repeat(86))).await.told(400, "Y000400");
     let consent = browser.open(&callback).await;
     let mut both = consent.consenting("no");
     both.fields.push(("answer".into(), "yes".into()));
-    browser.submit(&both).await.is_told(400, "Y000400");
+    browser.submit(&both).await.told(400, "Y000400");
     consent.consent().await.received().code();
 }
 
@@ -312,8 +311,8 @@ async fn an_open_redirect_is_nowhere_to_be_had() {
     ]);
     let browser = hub.browser();
     for uri in wrong {
-        let page = browser.authorize(&Authorize::from("bakery").with("redirect_uri", &uri)).await;
-        let page = page.is_told(400, "Y000400");
+        let page = browser.authorize(&Authorize::by("bakery").with("redirect_uri", &uri)).await;
+        let page = page.told(400, "Y000400");
         let told = if uri.is_empty() { "Y030201" } else { "Y030203" };
         assert_eq!(page.references()[1], told, "{uri}");
         assert_eq!(page.answer.header("location"), "", "{uri}");
@@ -327,7 +326,7 @@ async fn an_open_redirect_is_nowhere_to_be_had() {
 async fn a_code_used_twice_revokes_what_it_gave() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let received = browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &received).await;
     assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 200);
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
@@ -338,7 +337,7 @@ async fn a_code_used_twice_revokes_what_it_gave() {
 async fn a_stolen_code_is_burnt_by_another_services_try() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let received = browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let answer = hub.redeem("library", received.code()).await;
     assert_eq!((answer.status, answer.body.contains("\"invalid_grant\"")), (400, true), "{}", answer.body);
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);

@@ -273,7 +273,7 @@ impl<'b> Page<'b> {
 
     /// Asserts that this is an error page or a banner with this status and code.
     #[track_caller]
-    pub fn is_told(self, status: u16, code: &str) -> Self {
+    pub fn told(self, status: u16, code: &str) -> Self {
         assert_eq!((self.answer.status, self.code().as_str()), (status, code), "at {}", self.url);
         assert_ne!(self.support_id(), code, "the page has no support id");
         self

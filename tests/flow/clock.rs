@@ -16,14 +16,14 @@ const AFTERLIFE: Duration = Duration::from_secs(60);
 async fn a_login_is_over_at_exactly_its_life() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     let address = choice.url.clone();
     hub.advance(LOGIN - MILLISECOND);
     assert!(browser.open(&address).await.is_choice());
     hub.advance(MILLISECOND);
     // Neither a look nor a step gets further.
-    browser.open(&address).await.is_told(410, "Y420006");
-    let page = choice.choose("amandier").await.is_told(410, "Y420006");
+    browser.open(&address).await.told(410, "Y420006");
+    let page = choice.choose("amandier").await.told(410, "Y420006");
     assert!(page.links().is_empty(), "{:?}", page.links());
     // The way back is a step of the hub, which answers by the proven redirect.
     assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
@@ -34,7 +34,7 @@ async fn a_yes_that_comes_too_late_gives_no_code() {
     let hub = TestHub::start().await;
     for (late, told) in [(false, None), (true, Some("Y420006"))] {
         let browser = hub.browser();
-        let consent = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+        let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
         hub.advance(LOGIN - MILLISECOND);
         if late {
             hub.advance(MILLISECOND);
@@ -43,7 +43,7 @@ async fn a_yes_that_comes_too_late_gives_no_code() {
         match told {
             None => page.received().belongs_to("bakery"),
             Some(code) => {
-                let page = page.is_told(410, code);
+                let page = page.told(410, code);
                 assert_eq!(browser.session(), None, "a session although the login failed");
                 assert_eq!(page.cancel().await.received().error_at("bakery"), "access_denied");
             }
@@ -55,17 +55,17 @@ async fn a_yes_that_comes_too_late_gives_no_code() {
 async fn an_answer_of_the_identity_provider_that_comes_too_late_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await;
+    let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     hub.advance(LOGIN);
-    sandbox.sign_in_as("angela").await.is_told(410, "Y420006");
+    sandbox.sign_in_as("angela").await.told(410, "Y420006");
 }
 
 #[actix_web::test]
 async fn a_code_is_worth_nothing_at_thirty_seconds() {
     let hub = TestHub::start().await;
     let (early, late) = (hub.browser(), hub.browser());
-    let early = early.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
-    let late = late.authorize(&Authorize::from("bakery")).await.finish_as("jean").await;
+    let early = early.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let late = late.authorize(&Authorize::by("bakery")).await.finish_as("jean").await;
     hub.advance(CODE - MILLISECOND);
     hub.tokens("bakery", &early).await;
     hub.advance(MILLISECOND);
@@ -77,7 +77,7 @@ async fn a_code_is_worth_nothing_at_thirty_seconds() {
 async fn an_access_token_is_worth_nothing_at_sixty_seconds() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let received = browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &received).await;
     let issued = hub.now();
     hub.advance(ACCESS_TOKEN - MILLISECOND);
@@ -93,7 +93,7 @@ async fn an_access_token_is_worth_nothing_at_sixty_seconds() {
 async fn the_login_cookie_outlives_the_login_by_a_minute() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     assert_eq!(browser.login_cookie_life(), LOGIN + AFTERLIFE);
     hub.advance(Duration::from_secs(300));
     choice.finish_as("angela").await;
@@ -104,18 +104,18 @@ async fn the_login_cookie_outlives_the_login_by_a_minute() {
 async fn a_finished_login_is_known_for_a_minute_more() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     let address = choice.url.clone();
     let cookies = browser.logins();
     choice.finish_as("angela").await;
     hub.advance(AFTERLIFE - MILLISECOND);
-    let page = browser.open(&address).await.is_told(409, "Y420005");
+    let page = browser.open(&address).await.told(409, "Y420005");
     assert_eq!(page.links(), [home_page("bakery")]);
     hub.advance(MILLISECOND);
-    browser.open(&address).await.is_told(404, "Y420001");
+    browser.open(&address).await.told(404, "Y420001");
     // Nor does it help to keep the cookie for longer, and to ask again and again.
     cookies.iter().for_each(|(name, value)| browser.plant(name, value));
-    let page = browser.open(&address).await.is_told(404, "Y420001");
+    let page = browser.open(&address).await.told(404, "Y420001");
     assert!(page.links().is_empty());
 }
 
@@ -123,11 +123,11 @@ async fn a_finished_login_is_known_for_a_minute_more() {
 async fn an_expired_login_is_known_for_a_minute_more() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let address = browser.authorize(&Authorize::from("bakery")).await.url;
+    let address = browser.authorize(&Authorize::by("bakery")).await.url;
     let cookies = browser.logins();
     hub.advance(LOGIN + AFTERLIFE - MILLISECOND);
-    browser.open(&address).await.is_told(410, "Y420006");
+    browser.open(&address).await.told(410, "Y420006");
     hub.advance(MILLISECOND);
     cookies.iter().for_each(|(name, value)| browser.plant(name, value));
-    browser.open(&address).await.is_told(404, "Y420001");
+    browser.open(&address).await.told(404, "Y420001");
 }

@@ -11,10 +11,10 @@ async fn beyond_the_limit_the_service_is_told_to_come_back() {
     let browsers: Vec<_> = (0..3).map(|_| hub.browser()).collect();
     let mut open = Vec::new();
     for browser in &browsers {
-        open.push(browser.authorize(&Authorize::from("bakery")).await);
+        open.push(browser.authorize(&Authorize::by("bakery")).await);
     }
     let fourth = hub.browser();
-    let received = fourth.authorize(&Authorize::from("bakery")).await.received();
+    let received = fourth.authorize(&Authorize::by("bakery")).await.received();
     assert_eq!(received.error_at("bakery"), "temporarily_unavailable");
     assert!(fourth.logins().is_empty(), "a cookie for no login");
     // Nothing live is given up for a newcomer.
@@ -28,50 +28,50 @@ async fn a_login_that_is_over_makes_room_for_another() {
     let hub = TestHub::with("limits.logins = 3").await;
     let browser = hub.browser();
     for _ in 0..3 {
-        browser.authorize(&Authorize::from("bakery")).await;
+        browser.authorize(&Authorize::by("bakery")).await;
     }
     // A login's record stays for a minute after its end.
     hub.advance(Duration::from_millis(1_860_000 - 1));
-    assert_eq!(browser.authorize(&Authorize::from("bakery")).await.received().error_at("bakery"), "temporarily_unavailable");
+    assert_eq!(browser.authorize(&Authorize::by("bakery")).await.received().error_at("bakery"), "temporarily_unavailable");
     hub.advance(Duration::from_secs(2));
-    browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await.code();
+    browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
 }
 
 #[actix_web::test]
 async fn a_connector_that_is_off_is_greyed_and_refused_by_hand() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::from("bakery")).await;
+    let page = browser.authorize(&Authorize::by("bakery")).await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
     assert!(page.answer.body.contains("<span>Closed account</span><span class=\"small quiet\">Closed at the moment</span>"));
     let by_hand = page.form("/provider").with("provider", "closed");
     let page = browser.submit(&by_hand).await;
     assert!(page.is_choice());
-    page.is_told(200, "Y020002").finish_as("angela").await.belongs_to("bakery");
+    page.told(200, "Y020002").finish_as("angela").await.belongs_to("bakery");
 }
 
 #[actix_web::test]
 async fn a_blocked_connector_is_refused_to_this_service_alone() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::from("cautious")).await;
+    let page = browser.authorize(&Authorize::by("cautious")).await;
     assert_eq!(page.offered(), ["amandier"]);
     assert!(page.answer.body.contains("Can not be used for this service"));
     let by_hand = page.form("/provider").with("provider", "belvedere");
     let page = browser.submit(&by_hand).await;
     assert!(page.is_choice());
-    page.is_told(200, "Y420008").finish_as("angela").await.belongs_to("cautious");
-    assert!(browser.authorize(&Authorize::from("bakery")).await.offered().contains(&"belvedere".to_owned()));
+    page.told(200, "Y420008").finish_as("angela").await.belongs_to("cautious");
+    assert!(browser.authorize(&Authorize::by("bakery")).await.offered().contains(&"belvedere".to_owned()));
 }
 
 #[actix_web::test]
 async fn a_session_of_a_blocked_connector_is_not_reused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    browser.authorize(&Authorize::from("bakery")).await.choose("belvedere").await.sign_in_as("angela").await.consent().await;
-    assert!(browser.authorize(&Authorize::from("library").with("prompt", "consent")).await.is_consent());
-    assert!(browser.authorize(&Authorize::from("cautious").with("prompt", "consent")).await.is_choice());
-    let silent = Authorize::from("cautious").with("prompt", "none");
+    browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_as("angela").await.consent().await;
+    assert!(browser.authorize(&Authorize::by("library").with("prompt", "consent")).await.is_consent());
+    assert!(browser.authorize(&Authorize::by("cautious").with("prompt", "consent")).await.is_choice());
+    let silent = Authorize::by("cautious").with("prompt", "none");
     assert_eq!(browser.authorize(&silent).await.received().error_at("cautious"), "login_required");
 }
 
@@ -80,7 +80,7 @@ async fn a_hint_that_the_gate_refuses_is_ignored() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     for (service, hint) in [("bakery", "closed"), ("bakery", "nobody"), ("cautious", "belvedere")] {
-        assert!(browser.authorize(&Authorize::from(service).with("idp_hint", hint)).await.is_choice(), "{service} {hint}");
+        assert!(browser.authorize(&Authorize::by(service).with("idp_hint", hint)).await.is_choice(), "{service} {hint}");
     }
 }
 
@@ -88,9 +88,9 @@ async fn a_hint_that_the_gate_refuses_is_ignored() {
 async fn a_connector_that_does_not_exist_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::from("bakery")).await;
+    let page = browser.authorize(&Authorize::by("bakery")).await;
     let nobody = page.form("/provider").with("provider", "nobody");
-    browser.submit(&nobody).await.is_told(200, "Y020001");
+    browser.submit(&nobody).await.told(200, "Y020001");
     let malformed = page.form("/provider").with("provider", "../amandier");
-    browser.submit(&malformed).await.is_told(400, "Y000400");
+    browser.submit(&malformed).await.told(400, "Y000400");
 }

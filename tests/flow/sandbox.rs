@@ -12,9 +12,9 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
     let hub = TestHub::start().await;
     for (failure, code) in UPSTREAM {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::from("bakery")).await.choose("belvedere").await.sign_in_failing(failure).await;
+        let page = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_failing(failure).await;
         assert!(page.is_choice(), "{failure} at {}", page.url);
-        let page = page.is_told(200, code);
+        let page = page.told(200, code);
         assert!(page.answer.body.contains("Signing in with “Belvedere identity” did not work."), "{failure}");
         // A reload shows the same, with the same id for the support; then another account helps.
         let again = browser.open(&page.url).await;
@@ -28,7 +28,7 @@ async fn with_idp_hint_the_service_hears_of_a_failure_at_once() {
     let hub = TestHub::start().await;
     for (failure, _) in UPSTREAM {
         let browser = hub.browser();
-        let request = Authorize::from("bakery").with("idp_hint", "amandier");
+        let request = Authorize::by("bakery").with("idp_hint", "amandier");
         let sandbox = browser.authorize(&request).await;
         assert!(sandbox.url.starts_with("/sandbox/amandier"), "at {}", sandbox.url);
         let received = sandbox.sign_in_failing(failure).await.received();
@@ -40,7 +40,7 @@ async fn with_idp_hint_the_service_hears_of_a_failure_at_once() {
 async fn a_person_who_chose_another_provider_than_hinted_is_shown_its_failure() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let request = Authorize::from("bakery").with("idp_hint", "amandier");
+    let request = Authorize::by("bakery").with("idp_hint", "amandier");
     let sandbox = browser.authorize(&request).await;
     let hash = sandbox.form("/sandbox/").field("state")[..43].to_owned();
     let choice = browser.open(&format!("/api/v2/interaction/{hash}")).await;
@@ -61,15 +61,15 @@ async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
         ("odile", "", "Y010000"),
     ] {
         let browser = hub.browser();
-        let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await;
+        let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
         let form = sandbox.signing_in_as(person).with("failure", failure);
-        let page = browser.submit(&form).await.is_told(403, code);
+        let page = browser.submit(&form).await.told(403, code);
         let family_name = if person == "angela" { "DUBOIS" } else { person };
         assert!(!page.answer.body.to_lowercase().contains(&family_name.to_lowercase()), "{person}: the page tells who");
         assert_eq!(browser.session(), None, "{person} {failure}");
         // Failure is sticky: neither a look at the choice nor the identity provider's answer again gets on.
         let hash = form.field("state")[..43].to_owned();
-        let again = browser.open(&format!("/api/v2/interaction/{hash}")).await.is_told(403, code);
+        let again = browser.open(&format!("/api/v2/interaction/{hash}")).await.told(403, code);
         assert_eq!(again.support_id(), page.support_id());
         let received = again.cancel().await.received();
         assert_eq!(received.error_at("bakery"), "access_denied", "{person} {failure}");
@@ -82,7 +82,7 @@ async fn the_page_of_the_deceased_and_of_the_refused_are_the_same() {
     let mut pages = Vec::new();
     for person in ["fernand", "odile"] {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as(person).await;
+        let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as(person).await;
         let received = page.form("/cancel");
         let description = browser.submit(&received).await.received().fields["error_description"].clone();
         pages.push((page.answer.status, page.heading(), page.code(), description));

@@ -33,7 +33,7 @@ pub struct Tokens {
 }
 
 impl Authorize {
-    pub fn from(service: &str) -> Self {
+    pub fn by(service: &str) -> Self {
         let pairs = [
             ("client_id", service),
             ("redirect_uri", &redirect_uri(service)),
@@ -115,7 +115,6 @@ impl TestHub {
         self.send(TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body)).await
     }
 
-    #[track_caller]
     pub async fn tokens(&self, service: &str, received: &Received) -> Tokens {
         let answer = self.redeem(service, received.code()).await;
         assert_eq!(answer.status, 200, "{}", answer.body);

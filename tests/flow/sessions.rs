@@ -11,16 +11,16 @@ const MINUTE: Duration = Duration::from_secs(60);
 
 /// A request that a session may answer with a page for information, and nothing more.
 fn reusing(service: &str) -> Authorize {
-    Authorize::from(service).with("prompt", "consent")
+    Authorize::by(service).with("prompt", "consent")
 }
 
 fn silent(service: &str) -> Authorize {
-    Authorize::from(service).with("prompt", "none")
+    Authorize::by(service).with("prompt", "none")
 }
 
 async fn signed_in<'h>(hub: &'h TestHub, person: &str) -> Browser<'h> {
     let browser = hub.browser();
-    browser.authorize(&Authorize::from("bakery")).await.finish_as(person).await;
+    browser.authorize(&Authorize::by("bakery")).await.finish_as(person).await;
     browser
 }
 
@@ -38,7 +38,7 @@ async fn asked_silently(browser: &Browser<'_>, request: &Authorize) -> Received 
 async fn the_second_login_asks_no_identity_provider() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let first = browser.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    let first = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let first = hub.tokens("bakery", &first).await;
     let session = browser.session().unwrap();
     hub.advance(10 * MINUTE);
@@ -56,7 +56,7 @@ async fn the_second_login_asks_no_identity_provider() {
 async fn by_default_everybody_authenticates_again() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "angela").await;
-    for request in [Authorize::from("bakery"), Authorize::from("bakery").with("prompt", "login")] {
+    for request in [Authorize::by("bakery"), Authorize::by("bakery").with("prompt", "login")] {
         assert!(browser.authorize(&request).await.is_choice());
     }
 }
@@ -131,7 +131,7 @@ async fn with_a_session_prompt_none_gets_a_code_at_once() {
 async fn a_yes_is_remembered_for_the_same_claims_and_no_more() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let names = Authorize::from("clinic").with("scope", "openid given_name family_name");
+    let names = Authorize::by("clinic").with("scope", "openid given_name family_name");
     let page = browser.authorize(&names).await.choose("amandier").await.sign_in_as("angela").await;
     assert_eq!(page.heading(), "Do you agree to send this information?");
     page.consent().await.received().belongs_to("clinic");
@@ -161,9 +161,9 @@ async fn before_a_yes_prompt_none_gets_consent_required() {
 async fn one_persons_yes_is_not_anothers() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    browser.authorize(&Authorize::from("clinic")).await.finish_as("angela").await.code();
+    browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();
     asked_silently(&browser, &silent("clinic")).await.code();
-    browser.authorize(&Authorize::from("bakery")).await.finish_as("jean").await.code();
+    browser.authorize(&Authorize::by("bakery")).await.finish_as("jean").await.code();
     assert_eq!(asked_silently(&browser, &silent("clinic")).await.error_at("clinic"), "consent_required");
 }
 
@@ -171,8 +171,8 @@ async fn one_persons_yes_is_not_anothers() {
 async fn two_persons_in_two_tabs_never_mix() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let angela = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
-    let jean = browser.authorize(&Authorize::from("bakery")).await.choose("belvedere").await.sign_in_as("jean").await;
+    let angela = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let jean = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_as("jean").await;
     assert_eq!(angela.shown()["Family name at birth"], "DUBOIS");
     assert_eq!(jean.shown()["Family name at birth"], "LEFÈVRE");
     let jean = jean.consent().await.received();
@@ -194,10 +194,10 @@ async fn session_fixation_finds_nothing_to_fix() {
     let victim = hub.browser();
     let planted = "A".repeat(43);
     victim.plant_session(&planted);
-    victim.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    victim.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let first = victim.session().unwrap();
     assert_ne!(first, planted);
-    victim.authorize(&Authorize::from("bakery")).await.finish_as("angela").await;
+    victim.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let second = victim.session().unwrap();
     assert_ne!(second, first);
     for dead in [planted, first] {
@@ -211,7 +211,7 @@ async fn session_fixation_finds_nothing_to_fix() {
 async fn no_session_comes_to_be_before_a_login_has_finished() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
     assert!(page.is_consent());
     assert_eq!(browser.session(), None);
     page.refuse().await;

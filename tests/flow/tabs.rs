@@ -14,13 +14,13 @@ async fn of_ten_tabs_eight_finish_and_two_are_told_why() {
     let browser = hub.browser();
     let mut tabs = Vec::new();
     for n in 0..10 {
-        let request = Authorize::from("bakery").with("state", &format!("{STATE}-{n}"));
+        let request = Authorize::by("bakery").with("state", &format!("{STATE}-{n}"));
         tabs.push(browser.authorize(&request).await);
         hub.advance(Duration::from_secs(1));
     }
     let eight = tabs.split_off(2);
     for (n, tab) in tabs.into_iter().enumerate() {
-        let page = tab.choose("amandier").await.is_told(409, "Y420007");
+        let page = tab.choose("amandier").await.told(409, "Y420007");
         let received = page.cancel().await.received();
         assert_eq!(
             (received.fields["state"].as_str(), received.fields["error"].as_str()),
@@ -38,13 +38,13 @@ async fn of_ten_tabs_eight_finish_and_two_are_told_why() {
 async fn choosing_again_closes_the_older_attempt() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     let address = choice.url.clone();
     let first = choice.choose("amandier").await;
     let second = browser.open(&address).await.choose("belvedere").await;
     // The first tab's answer comes late.
-    let page = first.sign_in_as("jean").await.is_told(400, "Y420003");
-    assert_eq!(page.links(), [address.clone()]);
+    let page = first.sign_in_as("jean").await.told(400, "Y420003");
+    assert_eq!(page.links(), [address.as_str()]);
     let page = second.sign_in_as("angela").await;
     assert!(page.is_consent(), "at {}", page.url);
     assert_eq!(page.shown()["Family name at birth"], "DUBOIS");
@@ -54,7 +54,7 @@ async fn choosing_again_closes_the_older_attempt() {
 async fn the_way_on_leads_to_where_the_login_stands() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     let address = choice.url.clone();
     let sandbox = choice.choose("amandier").await;
     assert!(browser.open(&address).await.is_choice(), "the back button");
@@ -64,7 +64,7 @@ async fn the_way_on_leads_to_where_the_login_stands() {
     let consent_page = consent.url.clone();
     consent.consent().await.received().code();
     for page in [&address, &consent_page] {
-        let page = browser.open(page).await.is_told(409, "Y420005");
+        let page = browser.open(page).await.told(409, "Y420005");
         assert_eq!(page.links(), [home_page("bakery")]);
     }
 }
@@ -73,10 +73,10 @@ async fn the_way_on_leads_to_where_the_login_stands() {
 async fn cancel_and_refusal_are_told_to_the_service() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let received = browser.authorize(&Authorize::from("bakery")).await.cancel().await.received();
+    let received = browser.authorize(&Authorize::by("bakery")).await.cancel().await.received();
     assert_eq!(received.error_at("bakery"), "access_denied");
     assert_eq!(received.fields["error_description"], "The user's authentication was aborted.");
-    let consent = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
     let (yes, no) = (consent.consenting("yes"), consent.consenting("no"));
     let received = browser.submit(&no).await.received();
     assert_eq!(received.error_at("bakery"), "access_denied");
@@ -89,7 +89,7 @@ async fn cancel_and_refusal_are_told_to_the_service() {
 async fn a_double_click_gets_the_same_code_while_it_lives() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let consent = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
     let yes = consent.consenting("yes");
     let first = browser.submit(&yes).await.received();
     let session = browser.session().unwrap();
@@ -97,7 +97,7 @@ async fn a_double_click_gets_the_same_code_while_it_lives() {
     assert_eq!(browser.session().unwrap(), session);
     assert_eq!(browser.submit(&consent.consenting("no")).await.received(), first, "a no after the yes takes nothing back");
     hub.tokens("bakery", &first).await;
-    let page = browser.submit(&yes).await.is_told(409, "Y420005");
+    let page = browser.submit(&yes).await.told(409, "Y420005");
     assert_eq!(page.links(), [home_page("bakery")]);
 }
 
@@ -105,20 +105,20 @@ async fn a_double_click_gets_the_same_code_while_it_lives() {
 async fn a_double_click_after_the_codes_life_is_already_done() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let consent = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
     let yes = consent.consenting("yes");
     let first = browser.submit(&yes).await.received();
     hub.advance(Duration::from_millis(29_999));
     assert_eq!(browser.submit(&yes).await.received(), first);
     hub.advance(Duration::from_millis(1));
-    browser.submit(&yes).await.is_told(409, "Y420005");
+    browser.submit(&yes).await.told(409, "Y420005");
 }
 
 #[actix_web::test]
 async fn two_clicks_at_once_get_one_code() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let consent = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
     let yes = consent.consenting("yes");
     let click = || browser.post(&yes, Some("same-origin"));
     let answers = join3(click(), click(), click()).await;
@@ -131,7 +131,7 @@ async fn two_clicks_at_once_get_one_code() {
 async fn a_reloaded_callback_gets_the_same_answer() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let sandbox = browser.authorize(&Authorize::from("bakery")).await.choose("amandier").await;
+    let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let back = browser.post(&sandbox.signing_in_as("angela"), Some("same-origin")).await;
     let callback = back.header("location").to_owned();
     let consent = browser.open(&callback).await;
@@ -140,14 +140,14 @@ async fn a_reloaded_callback_gets_the_same_answer() {
     let received = consent.consent().await.received();
     assert_eq!(browser.open(&callback).await.received(), received);
     hub.tokens("bakery", &received).await;
-    browser.open(&callback).await.is_told(409, "Y420005");
+    browser.open(&callback).await.told(409, "Y420005");
 }
 
 #[actix_web::test]
 async fn redirects_out_of_a_callback_inherit_no_fragment() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let request = Authorize::from("bakery").with("prompt", "login");
+    let request = Authorize::by("bakery").with("prompt", "login");
     let sandbox = browser.authorize(&request).await.choose("amandier").await;
     let back = browser.post(&sandbox.signing_in_as("angela"), Some("same-origin")).await;
     let answer = browser.get(back.header("location")).await;

@@ -11,7 +11,7 @@ use super::service::Authorize;
 async fn what_the_page_shows_is_what_the_service_gets() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let choice = browser.authorize(&Authorize::from("bakery")).await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
     assert!(choice.is_choice());
     let page = choice.choose("amandier").await.sign_in_as("angela").await;
     assert!(page.is_consent(), "at {}", page.url);
@@ -54,7 +54,7 @@ async fn what_the_page_shows_is_what_the_service_gets() {
 async fn a_service_that_asks_less_shows_and_gets_less() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let request = Authorize::from("bakery").with("scope", "openid family_name");
+    let request = Authorize::by("bakery").with("scope", "openid family_name");
     let page = browser.authorize(&request).await.choose("amandier").await.sign_in_as("jean").await;
     assert_eq!(page.shown().into_keys().collect::<Vec<_>>(), ["Family name at birth"]);
     let received = page.consent().await.received();
@@ -71,7 +71,7 @@ async fn every_person_of_the_sandbox_but_the_unknown_one_can_sign_in() {
     let hub = TestHub::start().await;
     for person in ["angela", "jean", "maria", "mamadou", "marie-charlotte"] {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::from("bakery")).await.choose("belvedere").await.sign_in_as(person).await;
+        let page = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_as(person).await;
         assert!(page.is_consent(), "{person} at {}: {:?}", page.url, page.references());
     }
 }
@@ -82,7 +82,7 @@ async fn one_person_has_one_sub_at_a_service_and_another_at_the_next() {
     let mut subs = Vec::new();
     for (service, connector) in [("bakery", "amandier"), ("bakery", "belvedere"), ("library", "amandier")] {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::from(service)).await.choose(connector).await.sign_in_as("angela").await;
+        let page = browser.authorize(&Authorize::by(service)).await.choose(connector).await.sign_in_as("angela").await;
         let received = page.consent().await.received();
         subs.push(hub.tokens(service, &received).await.id_token["sub"].as_str().unwrap().to_owned());
     }
@@ -94,7 +94,7 @@ async fn one_person_has_one_sub_at_a_service_and_another_at_the_next() {
 async fn state_comes_back_byte_for_byte() {
     let hub = TestHub::start().await;
     let state: String = (b' '..=b'~').map(char::from).collect();
-    let request = Authorize::from("bakery").with("state", &state);
+    let request = Authorize::by("bakery").with("state", &state);
     for mode in ["query", "form_post"] {
         let browser = hub.browser();
         let page = browser.authorize(&request.with("response_mode", mode)).await.choose("amandier").await;
@@ -111,7 +111,7 @@ async fn state_comes_back_byte_for_byte() {
 async fn form_post_carries_the_answer_in_a_form() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let request = Authorize::from("bakery").with("response_mode", "form_post");
+    let request = Authorize::by("bakery").with("response_mode", "form_post");
     let page = browser.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await.consent().await;
     let received = page.received_by_post();
     received.belongs_to("bakery");
@@ -124,7 +124,7 @@ async fn form_post_carries_the_answer_in_a_form() {
 #[actix_web::test]
 async fn ui_locales_go_before_the_browsers_language() {
     let hub = TestHub::start().await;
-    let request = Authorize::from("bakery");
+    let request = Authorize::by("bakery");
     for (languages, ui_locales, spoken) in [
         ("en", None, "en"),
         ("fr-FR,en;q=0.5", None, "fr"),
@@ -150,7 +150,7 @@ async fn ui_locales_go_before_the_browsers_language() {
 async fn a_post_from_the_service_begins_a_login_too() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let request = Authorize::from("bakery");
+    let request = Authorize::by("bakery");
     let form = super::markup::Form { action: "/api/v2/authorize".into(), fields: request.pairs().to_vec(), buttons: Vec::new() };
     let answer = browser.post(&form, Some("cross-site")).await;
     assert_eq!(answer.status, 303);
@@ -163,6 +163,6 @@ async fn a_post_from_the_service_begins_a_login_too() {
 async fn the_older_prefix_is_understood() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.open(&Authorize::from("bakery").url().replace("/v2/", "/v1/")).await;
+    let page = browser.open(&Authorize::by("bakery").url().replace("/v2/", "/v1/")).await;
     page.finish_as("angela").await.belongs_to("bakery");
 }
