@@ -338,7 +338,7 @@ async fn a_stolen_code_is_burnt_by_another_services_try() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
-    let answer = hub.redeem("library", received.code()).await;
+    let answer = hub.redeem_at("library", &redirect_uri("bakery"), received.code()).await;
     assert_eq!((answer.status, answer.body.contains("\"invalid_grant\"")), (400, true), "{}", answer.body);
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
 }

@@ -38,6 +38,20 @@ async fn a_login_that_is_over_makes_room_for_another() {
 }
 
 #[actix_web::test]
+async fn where_no_code_can_be_kept_the_service_hears_of_it() {
+    let hub = TestHub::with("limits.grants = 1").await;
+    let (first, second) = (hub.browser(), hub.browser());
+    first.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
+    let consent = second.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("jean").await;
+    let page = consent.consent().await.told(503, "Y500002");
+    assert_eq!(page.cancel().await.received().error_at("bakery"), "temporarily_unavailable");
+    assert_eq!(second.session(), None);
+    // Where nothing may be shown, no page of the hub's own trouble is shown either.
+    let silent = Authorize::by("bakery").with("prompt", "none");
+    assert_eq!(first.authorize(&silent).await.received().error_at("bakery"), "temporarily_unavailable");
+}
+
+#[actix_web::test]
 async fn a_connector_that_is_off_is_greyed_and_refused_by_hand() {
     let hub = TestHub::start().await;
     let browser = hub.browser();

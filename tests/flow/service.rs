@@ -29,6 +29,7 @@ pub struct Received {
 /// A token answer, its ID token opened with the hub's published keys.
 pub struct Tokens {
     pub access_token: String,
+    pub raw_id_token: String,
     pub id_token: Map<String, Value>,
 }
 
@@ -102,12 +103,16 @@ impl Received {
 impl TestHub {
     /// Sends a code to the token endpoint.
     pub async fn redeem(&self, service: &str, code: &str) -> Answer {
+        self.redeem_at(service, &redirect_uri(service), code).await
+    }
+
+    pub async fn redeem_at(&self, service: &str, redirect_uri: &str, code: &str) -> Answer {
         let body = Serializer::new(String::new())
             .extend_pairs([
                 ("grant_type", "authorization_code"),
                 ("client_id", service),
                 ("client_secret", SECRET),
-                ("redirect_uri", &redirect_uri(service)),
+                ("redirect_uri", redirect_uri),
                 ("code", code),
             ])
             .finish();
@@ -119,9 +124,10 @@ impl TestHub {
         let answer = self.redeem(service, received.code()).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
         let body: Value = serde_json::from_str(&answer.body).unwrap();
-        let id_token = self.opened(body["id_token"].as_str().unwrap()).await;
+        let raw_id_token = body["id_token"].as_str().unwrap().to_owned();
+        let id_token = self.opened(&raw_id_token).await;
         assert_eq!((&id_token["aud"], &id_token["nonce"]), (&Value::from(service), &Value::from(NONCE)));
-        Tokens { access_token: body["access_token"].as_str().unwrap().to_owned(), id_token }
+        Tokens { access_token: body["access_token"].as_str().unwrap().to_owned(), raw_id_token, id_token }
     }
 
     /// The whole answer of the userinfo endpoint.

@@ -4,6 +4,7 @@ use std::time::Duration;
 
 use super::browser::Browser;
 use super::hub::TestHub;
+use super::markup::Form;
 use super::service::{Authorize, Received};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
@@ -163,8 +164,51 @@ async fn one_persons_yes_is_not_anothers() {
     let browser = hub.browser();
     browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();
     asked_silently(&browser, &silent("clinic")).await.code();
-    browser.authorize(&Authorize::by("bakery")).await.finish_as("jean").await.code();
+    // Somebody of whom the same claims are known.
+    browser.authorize(&Authorize::by("bakery")).await.finish_as("marie-charlotte").await.code();
     assert_eq!(asked_silently(&browser, &silent("clinic")).await.error_at("clinic"), "consent_required");
+}
+
+#[actix_web::test]
+async fn the_same_persons_yes_outlives_a_new_authentication() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();
+    browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
+    asked_silently(&browser, &silent("clinic")).await.code();
+}
+
+#[actix_web::test]
+async fn whoever_logs_in_must_be_the_user_who_was_asked_for() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let angela = hub.tokens("bakery", &received).await;
+    let sub = format!(r#"{{"id_token":{{"sub":{{"value":{}}}}}}}"#, angela.id_token["sub"]);
+    for (name, value) in [("claims", sub.as_str()), ("id_token_hint", &angela.raw_id_token)] {
+        let wanted = Authorize::by("bakery").with(name, value);
+        asked_silently(&browser, &wanted.with("prompt", "none")).await.code();
+        // Another's session does not do, and neither does another's authentication.
+        let other = signed_in(&hub, "jean").await;
+        assert_eq!(asked_silently(&other, &wanted.with("prompt", "none")).await.error_at("bakery"), "login_required");
+        let choice = other.authorize(&wanted.with("prompt", "consent")).await;
+        let received = choice.choose("amandier").await.sign_in_as("jean").await.received();
+        assert_eq!(received.error_at("bakery"), "login_required", "{name}");
+        other.authorize(&wanted).await.finish_as("angela").await.code();
+    }
+}
+
+#[actix_web::test]
+async fn prompt_none_by_post_shows_nothing_either() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "angela").await;
+    let request = silent("bakery");
+    let form = Form { action: "/api/v2/authorize".into(), fields: request.pairs().to_vec(), buttons: Vec::new() };
+    // From another site no session cookie comes along; the hub's own redirect brings it.
+    let received = browser.submit(&form).await.received();
+    received.belongs_to("bakery");
+    received.code();
+    assert_eq!(hub.browser().submit(&form).await.received().error_at("bakery"), "login_required");
 }
 
 #[actix_web::test]

@@ -132,6 +132,7 @@ async fn ui_locales_go_before_the_browsers_language() {
         ("en", Some("fr"), "fr"),
         ("fr", Some("en-GB"), "en"),
         ("fr", Some("xx en"), "en"),
+        ("fr", Some("en fr"), "en"),
         ("en", Some("xx"), "en"),
     ] {
         let browser = Browser::new(&hub, languages);
