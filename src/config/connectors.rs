@@ -145,6 +145,10 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
         if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
             problems.push(source.problem(&key, "holds no value, or an empty one", "write the identity provider's own acr value"));
         }
+        // They travel as `acr_values`, which are separated by spaces (OpenID Connect Core 1.0, 3.1.2.1).
+        if values.iter().any(|value| !value.trim().is_empty() && value.contains(char::is_whitespace)) {
+            problems.push(source.problem(&key, "holds a value with a space", "write one acr value in each pair of quotes"));
+        }
         for value in values {
             if seen.insert(value, *level).is_some_and(|other| other != *level) {
                 let mend = "give each value one level only";

@@ -214,6 +214,8 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "highest = \"eidas2\"", "highest = \"eidas1\"", "acr.eidas2", "outside"),
         (file, "\"substantial\"", "\"low\"", "acr.eidas2", "another level"),
         (file, "[\"low\"]", "[]", "acr.eidas1", "no value"),
+        (file, "[\"low\"]", "[\"low two\"]", "acr.eidas1", "with a space"),
+        (file, "[\"low\"]", "[\" low\"]", "acr.eidas1", "with a space"),
         (file, "eidas1 = [\"low\"]", "eidas9 = [\"low\"]", "acr.eidas9", "eidas1, eidas2, eidas3"),
         (file, "[acr]\neidas1 = [\"low\"]\neidas2 = [\"substantial\"]", "", "acr", "assumed_level = \"eidas1\""),
         (file, "[acr]", "assumed_level = \"eidas2\"\n[acr]", "assumed_level", "only level that may be assumed"),

@@ -11,10 +11,10 @@ mod exchange;
 mod id_token;
 mod kept;
 mod keys;
-mod levels;
 mod metadata;
 mod userinfo;
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicI64, Ordering};
 
@@ -23,11 +23,12 @@ use serde_json::{Map, Value};
 
 use self::exchange::Granted;
 use self::kept::{Kept, Standing};
-use self::levels::AcrTable;
 use self::metadata::Provider;
 use super::guard::{CallLimits, Guard, Schemes};
 use super::{Connector, ConnectorFault, ConnectorRefused};
-use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind};
+use crate::assurance::Level;
+use crate::assurance::acr::Agreement;
+use crate::config::model::{AuthTimeSource, ConnectorFile, Levels, OidcKind};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
@@ -51,7 +52,9 @@ struct Upstream {
     client_secret: Secret<String>,
     env: Env,
     guard: Guard,
-    table: AcrTable,
+    levels: Levels,
+    acr: BTreeMap<Level, Vec<String>>,
+    assumed_level: Option<Level>,
     amr: Vec<String>,
     provider: Kept<Provider>,
     keys: Kept<VerificationKeys>,
@@ -86,7 +89,9 @@ impl OidcConnector {
                 client_secret,
                 env,
                 guard,
-                table: AcrTable::new(file)?,
+                levels: file.levels,
+                acr: file.acr.clone(),
+                assumed_level: file.assumed_level,
                 amr: file.amr.clone(),
                 provider: Kept::default(),
                 keys: Kept::default(),
@@ -101,7 +106,7 @@ impl Connector for OidcConnector {
     async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
         let upstream = &self.upstream;
         let provider = upstream.provider().await?;
-        let url = departure::url(&provider, &upstream.kind, &upstream.table, &departure)?;
+        let url = departure::url(&provider, &upstream.kind, &upstream.agreement(), &departure)?;
         Ok(Left {
             url: url.into(),
             issuer: upstream.kind.issuer.clone(),
@@ -122,7 +127,7 @@ impl Connector for OidcConnector {
             AuthTimeSource::Claim => id_token::authenticated_at(&id_token, &attempt, now)?,
             AuthTimeSource::Callback => now,
         };
-        let level = upstream.table.obtained(id_token.get("acr").and_then(Value::as_str), attempt.level)?;
+        let level = upstream.level(&id_token, attempt.level)?;
         let userinfo = upstream.userinfo(&provider, &granted, &id_token).await?;
         Ok(Authentication {
             connector: upstream.id.clone(),
@@ -146,6 +151,18 @@ impl Connector for OidcConnector {
 }
 
 impl Upstream {
+    fn agreement(&self) -> Agreement<'_> {
+        let Levels { lowest, highest } = self.levels;
+        Agreement { lowest, highest, values: &self.acr, assumed: self.assumed_level }
+    }
+
+    /// What the ID token's `acr` is worth, where `asked` was wanted.
+    fn level(&self, id_token: &Map<String, Value>, asked: Level) -> Result<Level, ConnectorFault> {
+        let agreement = self.agreement();
+        let returned = id_token.get("acr").and_then(Value::as_str);
+        agreement.judge(returned, agreement.to_ask(asked)).map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))
+    }
+
     async fn provider(self: &Arc<Self>) -> Result<Arc<Provider>, ConnectorFault> {
         match self.provider.standing(self.env.now()) {
             Standing::Fresh(provider) => Ok(provider),

@@ -11,8 +11,8 @@ use openidconnect::{
 };
 use url::Url;
 
-use super::levels::AcrTable;
 use super::metadata::Provider;
+use crate::assurance::acr::Agreement;
 use crate::config::model::{AuthTimeSource, OidcKind};
 use crate::connector::{ConnectorFault, ConnectorRefused};
 use crate::login::upstream::Departure;
@@ -64,7 +64,12 @@ pub fn asks_login(kind: &OidcKind, reauthenticate: bool, max_age: Option<u64>) -
 ///
 /// # Errors
 /// `Internal`, when what the hub itself made up is malformed.
-pub fn url(provider: &Provider, kind: &OidcKind, table: &AcrTable, departure: &Departure) -> Result<Url, ConnectorFault> {
+pub fn url(
+    provider: &Provider,
+    kind: &OidcKind,
+    agreement: &Agreement<'_>,
+    departure: &Departure,
+) -> Result<Url, ConnectorFault> {
     let internal = |why: &str| ConnectorFault::new(ErrorCode::Internal, why);
     let redirect_uri =
         RedirectUrl::new(departure.redirect_uri.clone()).map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
@@ -83,7 +88,7 @@ pub fn url(provider: &Provider, kind: &OidcKind, table: &AcrTable, departure: &D
     for scope in kind.scopes.iter().filter(|scope| scope.as_str() != "openid") {
         request = request.add_scope(Scope::new(scope.as_str().to_owned()));
     }
-    if let Some(acr) = table.sent(departure.level) {
+    if let Some(acr) = agreement.to_send(agreement.to_ask(departure.level)) {
         request = request.add_auth_context_value(AuthenticationContextClass::new(acr.to_owned()));
     }
     if asks_login(kind, departure.reauthenticate, departure.max_age) {
