@@ -81,7 +81,6 @@ impl OidcConnector {
             ConnectorRefused::new("kind.oidc.issuer", "it is not an absolute URL; write it as the identity provider does")
         })?;
         guard.admit(&issuer).map_err(|fault| ConnectorRefused::new("kind.oidc.issuer", fault.to_string()))?;
-        departure::check_params(kind)?;
         Ok(Self {
             upstream: Arc::new(Upstream {
                 id,

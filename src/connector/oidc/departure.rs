@@ -14,45 +14,11 @@ use url::Url;
 use super::metadata::Provider;
 use crate::assurance::acr::Agreement;
 use crate::config::model::{AuthTimeSource, OidcKind};
-use crate::connector::{ConnectorFault, ConnectorRefused};
+use crate::connector::ConnectorFault;
 use crate::login::upstream::Departure;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Parameters that the protocol uses: a connector's file must not set them.
-const RESERVED: [&str; 19] = [
-    "response_type",
-    "response_mode",
-    "client_id",
-    "redirect_uri",
-    "scope",
-    "state",
-    "nonce",
-    "code_challenge",
-    "code_challenge_method",
-    "prompt",
-    "max_age",
-    "acr_values",
-    "login_hint",
-    "ui_locales",
-    "id_token_hint",
-    "claims",
-    "request",
-    "request_uri",
-    "client_secret",
-];
-
 const LONGEST_LOGIN_HINT: usize = 256;
-
-/// # Errors
-/// `authorize_params` names a parameter of the protocol.
-pub fn check_params(kind: &OidcKind) -> Result<(), ConnectorRefused> {
-    match kind.authorize_params.keys().find(|name| RESERVED.contains(&name.as_str())) {
-        Some(name) => {
-            Err(ConnectorRefused::new("kind.oidc.authorize_params", format!("{name} is a parameter of the protocol; remove it")))
-        }
-        None => Ok(()),
-    }
-}
 
 /// Whether the identity provider must be told `prompt=login`: asked for; or it sends no `auth_time`, so that only a
 /// fresh login has a known time; or an age is demanded of an identity provider that does not know `max_age`.

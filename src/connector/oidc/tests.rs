@@ -389,10 +389,3 @@ async fn explicit_endpoints_need_no_discovery() {
     assert!(connector.complete(attempt(departure(), left), arrival).await.is_ok());
     assert_eq!(world.script().calls("/.well-known/openid-configuration"), 0);
 }
-
-#[test]
-fn a_file_can_not_set_a_parameter_of_the_protocol() {
-    let env = Env::new(Arc::new(HandClock::default()), Arc::new(SeededEntropy::new(1)));
-    let refused = connector("https://idp.example", "authorize_params = { state = \"x\" }", "", env).err();
-    assert_eq!(refused.map(|refused| refused.key), Some("kind.oidc.authorize_params"));
-}
