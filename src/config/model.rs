@@ -360,6 +360,9 @@ pub struct OidcKind {
     /// Pass the service provider's `login_hint` on.
     #[serde(default)]
     pub login_hint: bool,
+    /// Ask for `amr` in the ID token by the `claims` parameter, as a service provider of this hub does.
+    #[serde(default)]
+    pub request_amr: bool,
     /// More parameters for the authorization request, as `idp_hint = "persona"`; none that the protocol uses.
     #[serde(default)]
     pub authorize_params: BTreeMap<String, String>,

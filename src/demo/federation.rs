@@ -118,6 +118,7 @@ client_id = "demo-hub"
 client_secret = {{ env = "DEMO_HUB_SECRET" }}
 scopes = [{scopes}]
 userinfo_signed_response_alg = "ES256"
+request_amr = true
 authorize_params = {{ idp_hint = "persona" }}
 insecure_http = true
 internal_hosts = ["localhost"]

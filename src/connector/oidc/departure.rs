@@ -18,6 +18,8 @@ use crate::connector::ConnectorFault;
 use crate::login::upstream::Departure;
 use crate::protocol::catalogue::ErrorCode;
 
+/// `amr`, asked for as a service provider of this hub does (OpenID Connect Core 1.0, 5.5).
+const CLAIMS_AMR: &str = r#"{"id_token":{"amr":{"essential":true}}}"#;
 const LONGEST_LOGIN_HINT: usize = 256;
 
 /// Whether the identity provider must be told `prompt=login`: asked for; or it sends no `auth_time`, so that only a
@@ -69,6 +71,9 @@ pub fn url(
     }
     for locale in departure.ui_locales.iter().flat_map(|locales| locales.split_ascii_whitespace()) {
         request = request.add_ui_locale(LanguageTag::new(locale.to_owned()));
+    }
+    if kind.request_amr {
+        request = request.add_extra_param("claims", CLAIMS_AMR);
     }
     for (name, value) in &kind.authorize_params {
         request = request.add_extra_param(name.clone(), value.clone());

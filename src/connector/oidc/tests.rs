@@ -91,6 +91,15 @@ async fn prompt_max_age_and_hint_are_sent_where_they_mean_something() {
 }
 
 #[tokio::test]
+async fn amr_is_asked_for_where_the_file_says_so() {
+    for (more, asked) in [("", None), ("request_amr = true", Some(json!({ "id_token": { "amr": { "essential": true } } })))] {
+        let left = World::with(more).await.connector.begin(departure()).await.unwrap();
+        let claims = query_of(&left.url).get("claims").map(|claims| serde_json::from_str(claims).unwrap());
+        assert_eq!(claims, asked, "{more}");
+    }
+}
+
+#[tokio::test]
 async fn every_forged_or_unfit_id_token_is_refused_with_its_own_code() {
     type Change = fn(&mut Script);
     let table: [(&str, Change, ErrorCode); 39] = [
