@@ -1,8 +1,10 @@
-//! The composition root: the only file that names concrete stores, connectors, registers and actors.
+//! The composition root: the only place that names concrete stores, connectors, registers and actors.
 //!
 //! A [`Program`] is a value, not a set of globals: a test or the demo runs several in one process.
 
+mod check;
 mod keys;
+mod prepare;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -14,20 +16,19 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use tokio::task::JoinHandle;
 
-use crate::actor::registry::{Facts, Plan, Registry};
+pub use self::check::{Findings, check, probe};
+pub use self::keys::Keys;
+use self::prepare::{Prepared, prepare};
+use crate::actor::registry::Registry;
 use crate::actor::{Logins, Means, logins};
-use crate::config::model::{IdentitySource, Limits, RegisterConfig, SubjectSource};
-use crate::config::{ConfiguredConnector, Federation, Loaded};
+use crate::config::Loaded;
+use crate::config::model::{IdentitySource, Limits, SubjectSource};
 use crate::connector;
 use crate::env::Env;
 use crate::grant::{Gate, Grants, Lives};
 use crate::identity::rules::{Required, Rules};
-use crate::identity::sub::SubjectKey;
-use crate::ids::{Scope, Secret};
+use crate::ids::Secret;
 use crate::protocol::acr::Platform;
-use crate::protocol::discovery;
-use crate::register::Register;
-use crate::register::file::FileRegister;
 use crate::session;
 use crate::store::memory::MemoryStore;
 use crate::store::metered::{self, MeteredStore};
@@ -36,18 +37,16 @@ use crate::telemetry::Metrics;
 use crate::token::keyfiles;
 use crate::token::keyring::JWKS_CACHE;
 use crate::web::cookies::Cookies;
-use crate::web::pages::{self, Locale};
+use crate::web::pages;
 use crate::web::private::{self, Readiness};
 use crate::web::shell::Shell;
-use crate::web::{Hub, Sandbox, problem, routes};
+use crate::web::{Hub, Sandbox, routes};
 
 /// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
 const LOGOUTS: usize = 50_000;
 
 /// A connection that sends no whole request head in this time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
-
-pub use keys::Keys;
 
 /// Why a program can't be put together; each says what to mend.
 #[derive(thiserror::Error, Debug)]
@@ -70,6 +69,12 @@ pub enum BuildFault {
     Telemetry(#[from] crate::telemetry::TelemetryFault),
     #[error("the discovery document can't be written: {0}")]
     Discovery(#[from] serde_json::Error),
+    #[error("{}", lines(.0))]
+    Several(Vec<Self>),
+}
+
+fn lines(faults: &[BuildFault]) -> String {
+    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
 }
 
 /// What a program is made of besides its configuration.
@@ -105,16 +110,14 @@ impl Program {
     pub fn build(loaded: &Loaded, parts: Parts) -> Result<Self, BuildFault> {
         let Parts { env, keys } = parts;
         let settings = &loaded.settings;
-        let now = env.now();
-        let metrics = Arc::new(Metrics::new(now)?);
-        let federation = Arc::new(Federation::of(loaded)?);
+        let Prepared { metrics, federation, keys, plans, register, subject_key, discovery, shell } =
+            prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let store = store(loaded, &metrics);
-        let (keyring, own_keys) = keys::shared(&settings.keys, &env, keys)?;
+        let (keyring, own_keys) = keys::share(keys, &settings.keys, &env);
         let workers = workers(settings.limits.workers);
         let arbiters: Vec<Arbiter> = (0..workers).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
 
-        let plans = loaded.connectors.values().map(|configured| plan(configured, loaded, &env)).collect::<Result<Vec<_>, _>>()?;
         let connectors = Registry::start(
             plans,
             Arc::clone(&federation),
@@ -152,19 +155,17 @@ impl Program {
             store,
             federation: Arc::clone(&federation),
             connectors: connectors.clone(),
-            register: register_of(loaded)?,
+            register,
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
             identity_source: identity_source(loaded),
             subject_source: settings.subject,
             identity_rules: rules(loaded),
-            subject_key: SubjectKey::new(loaded.subject_key.clone(), 1, settings.home_country.clone())?,
+            subject_key,
             callback_base: format!("{}/api/v2/callback/", settings.base_url),
             session_limits,
             login_life: settings.lifetimes.login(settings.platform),
         });
-        let theme = pages::Theme::from(&loaded.theme);
-        let shell = shell(loaded, &env, &metrics, theme.clone())?;
         let hub = web::Data::new(Hub {
             platform: settings.platform,
             issuer: loaded.issuer.clone(),
@@ -173,10 +174,10 @@ impl Program {
             grants,
             metrics: Arc::clone(&metrics),
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
-            theme,
+            theme: pages::Theme::from(&loaded.theme),
             logo: loaded.theme.logo.clone(),
             sandbox: if settings.sandbox { Sandbox::On } else { Sandbox::Off },
-            discovery: discovery_document(loaded, &federation)?.into(),
+            discovery: discovery.into(),
             federation,
             keyring,
             key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token()) + JWKS_CACHE,
@@ -298,30 +299,6 @@ fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
     store
 }
 
-fn plan(configured: &ConfiguredConnector, loaded: &Loaded, env: &Env) -> Result<Plan, BuildFault> {
-    let secret = |_: &_| configured.client_secret.clone().ok_or_else(|| "the client secret is missing".to_owned());
-    let sandbox = if loaded.settings.sandbox { connector::Sandbox::On } else { connector::Sandbox::Off };
-    let connector = connector::build(configured.id.clone(), &configured.file, &secret, env.clone(), sandbox)
-        .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
-    let file = &configured.file;
-    let facts = Facts {
-        name: Arc::new(file.name.clone()),
-        enabled: file.enabled,
-        levels: file.levels,
-        amr: file.amr.clone(),
-        mfa: file.mfa.clone(),
-    };
-    Ok(Plan { id: configured.id.clone(), connector, facts })
-}
-
-fn register_of(loaded: &Loaded) -> Result<Option<Arc<dyn Register>>, BuildFault> {
-    let Some(RegisterConfig::File(file)) = &loaded.settings.register else {
-        return Ok(None);
-    };
-    let register = FileRegister::load(&file.path, &loaded.settings.home_country);
-    Ok(Some(Arc::new(register.map_err(|fault| BuildFault::Register(fault.to_string()))?)))
-}
-
 /// On the high platform the identity is the provider's (R009), whatever the settings say.
 fn identity_source(loaded: &Loaded) -> IdentitySource {
     match loaded.settings.platform {
@@ -336,28 +313,6 @@ fn rules(loaded: &Loaded) -> Rules {
         SubjectSource::Provider => Required::SubjectOnly,
     };
     Rules { home_country: loaded.settings.home_country.clone(), required }
-}
-
-fn shell(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>, theme: pages::Theme) -> Result<Arc<Shell>, BuildFault> {
-    let env = env.clone();
-    let page = move |head: &_, code| problem::early(&env, &theme, head, code);
-    let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
-    Ok(Arc::new(Shell::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?))
-}
-
-fn discovery_document(loaded: &Loaded, federation: &Federation) -> Result<String, serde_json::Error> {
-    let scopes: Vec<Scope> = federation.scopes.scopes().cloned().collect();
-    let claims: Vec<String> = federation.scopes.all_claim_names().into_iter().map(|claim| claim.as_str().to_owned()).collect();
-    let ui_locales: Vec<String> = Locale::all().map(|locale| locale.to_string()).collect();
-    discovery::document(&discovery::Provider {
-        issuer: &loaded.issuer,
-        base_url: &loaded.settings.base_url,
-        platform: loaded.settings.platform,
-        scopes: &scopes,
-        claims: &claims,
-        features: &[],
-        ui_locales: &ui_locales,
-    })
 }
 
 fn limits(configured: &Limits) -> logins::Limits {
@@ -377,20 +332,4 @@ fn workers(configured: usize) -> usize {
 #[must_use]
 pub fn fresh_secret(env: &Env) -> Secret<String> {
     Secret::new(env.entropy().token())
-}
-
-/// What `check --online` found at each identity provider.
-pub type Findings = Vec<(crate::ids::ConnectorId, Result<(), connector::ConnectorFault>)>;
-
-/// Asks every identity provider for its metadata and keys, as the hub would.
-///
-/// # Errors
-/// A connector that can't be built.
-pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
-    let mut findings = Vec::new();
-    for configured in loaded.connectors.values() {
-        let plan = plan(configured, loaded, env)?;
-        findings.push((plan.id, plan.connector.warm().await));
-    }
-    Ok(findings)
 }

@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
-use passerelle::app::{Parts, Program};
+use passerelle::app::{self, Parts, Program};
 use passerelle::config::model::{Log, LogFormat};
 use passerelle::config::{self, Environment, Loaded};
 use passerelle::demo::Demo;
@@ -31,7 +31,7 @@ enum Command {
         #[arg(long, default_value = "config")]
         config: PathBuf,
     },
-    /// Check the configuration: every file, key and rule.
+    /// Check the configuration: every file, key and rule, and all that the hub needs to start.
     Check {
         #[arg(long, default_value = "config")]
         config: PathBuf,
@@ -153,15 +153,24 @@ fn demo(port: u16) -> Result<(), String> {
 
 fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
     let loaded = config::load(folder, &Environment::of_process());
-    print!("{}", config::report(&loaded));
+    let report = config::report(&loaded);
     let Ok(loaded) = loaded else {
+        print!("{report}");
         return Ok(ExitCode::FAILURE);
     };
+    let faults = app::check(&loaded, &Env::system());
+    if !faults.is_empty() {
+        println!("The files are well formed, but the hub would not start:");
+        for fault in faults {
+            println!("  {fault}");
+        }
+        return Ok(ExitCode::FAILURE);
+    }
+    print!("{report}");
     if !online {
         return Ok(ExitCode::SUCCESS);
     }
-    let findings =
-        in_system(async move { passerelle::app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string()) })?;
+    let findings = in_system(async move { app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string()) })?;
     let mut all_well = true;
     for (connector, outcome) in findings {
         match outcome {

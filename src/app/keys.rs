@@ -7,7 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::BuildFault;
-use crate::env::Env;
+use crate::env::{Env, Timestamp};
 use crate::token::verify::VerificationKeys;
 use crate::token::{Keyring, keyfiles};
 
@@ -22,28 +22,44 @@ pub enum Keys {
     Ring(Keyring),
 }
 
+/// The ring that signs, and its public half for tokens of ours that come back.
+pub(super) struct Read {
+    ring: Keyring,
+    own: VerificationKeys,
+    watch: Watch,
+}
+
+/// Whether the folder may change under the running hub.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Watch {
+    Yes,
+    No,
+}
+
 pub(super) type SharedKeys = (Arc<ArcSwap<Keyring>>, Arc<ArcSwap<VerificationKeys>>);
 
-/// The ring that signs, and its public half for tokens of ours that come back.
-///
 /// # Errors
 /// The folder can't be read, or lacks a usable key.
-pub(super) fn shared(folder: &Path, env: &Env, keys: Keys) -> Result<SharedKeys, BuildFault> {
-    let now = env.now();
-    let (ring, watched) = match keys {
-        Keys::Folder => (keyfiles::load(folder, now)?, true),
-        Keys::Ring(ring) => (ring, false),
+pub(super) fn read(folder: &Path, now: Timestamp, keys: Keys) -> Result<Read, BuildFault> {
+    let (ring, watch) = match keys {
+        Keys::Folder => (keyfiles::load(folder, now)?, Watch::Yes),
+        Keys::Ring(ring) => (ring, Watch::No),
     };
     let own = VerificationKeys::from_jwks(&ring.verification_jwks(now))?;
+    Ok(Read { ring, own, watch })
+}
+
+/// Shares the keys with everyone who signs and verifies, and follows their folder from now on.
+pub(super) fn share(Read { ring, own, watch }: Read, folder: &Path, env: &Env) -> SharedKeys {
     let shared: SharedKeys = (Arc::new(ArcSwap::from_pointee(ring)), Arc::new(ArcSwap::from_pointee(own)));
-    if watched {
-        actix::spawn(watch(folder.to_owned(), env.clone(), shared.clone()));
+    if watch == Watch::Yes {
+        actix::spawn(follow(folder.to_owned(), env.clone(), shared.clone()));
     }
-    Ok(shared)
+    shared
 }
 
 /// A rotation reaches the running hub; a folder that can't be read leaves the last good ring in place.
-async fn watch(folder: PathBuf, env: Env, (keyring, own): SharedKeys) {
+async fn follow(folder: PathBuf, env: Env, (keyring, own): SharedKeys) {
     let mut round = tokio::time::interval(ROUND);
     round.tick().await;
     loop {

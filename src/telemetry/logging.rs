@@ -11,8 +11,7 @@ use crate::telemetry::TelemetryFault;
 /// # Errors
 /// `Filter`: the filter is malformed; nothing was set up.
 pub fn init_logging(format: LogFormat, filter: &str) -> Result<(), TelemetryFault> {
-    let filter = EnvFilter::try_new(filter)
-        .map_err(|error| TelemetryFault::Filter { filter: filter.to_owned(), reason: error.to_string() })?;
+    let filter = filter_of(filter)?;
     let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
     let dispatch: Dispatch = match format {
         LogFormat::Human => lines.with_ansi(false).into(),
@@ -21,6 +20,16 @@ pub fn init_logging(format: LogFormat, filter: &str) -> Result<(), TelemetryFaul
     // Refused only if a subscriber is there already, as where a test runs several hubs in one process.
     let _already_set = tracing::dispatcher::set_global_default(dispatch);
     Ok(())
+}
+
+/// # Errors
+/// `Filter`: the filter is malformed.
+pub fn check_filter(filter: &str) -> Result<(), TelemetryFault> {
+    filter_of(filter).map(|_| ())
+}
+
+fn filter_of(filter: &str) -> Result<EnvFilter, TelemetryFault> {
+    EnvFilter::try_new(filter).map_err(|error| TelemetryFault::Filter { filter: filter.to_owned(), reason: error.to_string() })
 }
 
 #[cfg(test)]

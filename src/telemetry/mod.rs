@@ -8,7 +8,7 @@ mod logging;
 mod metrics;
 mod process;
 
-pub use logging::init_logging;
+pub use logging::{check_filter, init_logging};
 pub use metrics::{Listener, Metrics, StoreMeter};
 
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]

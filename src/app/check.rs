@@ -1,0 +1,30 @@
+//! Whether a hub would start, and whether its identity providers answer, without starting it.
+
+use super::prepare::{plan, prepare};
+use super::{BuildFault, Keys};
+use crate::config::Loaded;
+use crate::connector::ConnectorFault;
+use crate::env::Env;
+use crate::ids::ConnectorId;
+
+/// Everything that would keep `serve` from starting, each with its mend; empty when nothing does.
+#[must_use]
+pub fn check(loaded: &Loaded, env: &Env) -> Vec<BuildFault> {
+    prepare(loaded, env, Keys::Folder).err().unwrap_or_default()
+}
+
+/// What `check --online` found at each identity provider.
+pub type Findings = Vec<(ConnectorId, Result<(), ConnectorFault>)>;
+
+/// Asks every identity provider for its metadata and keys, as the hub would.
+///
+/// # Errors
+/// A connector that can't be built.
+pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
+    let mut findings = Vec::new();
+    for configured in loaded.connectors.values() {
+        let plan = plan(configured, loaded, env)?;
+        findings.push((plan.id, plan.connector.warm().await));
+    }
+    Ok(findings)
+}

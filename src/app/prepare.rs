@@ -1,0 +1,116 @@
+//! Everything of a hub that can fail to be made: `serve` goes on with it, `check` only asks whether it can be had.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use super::{BuildFault, Keys, keys};
+use crate::actor::registry::{Facts, Plan};
+use crate::config::model::RegisterConfig;
+use crate::config::{ConfiguredConnector, Federation, Loaded};
+use crate::connector;
+use crate::env::Env;
+use crate::identity::sub::SubjectKey;
+use crate::ids::Scope;
+use crate::protocol::discovery;
+use crate::register::Register;
+use crate::register::file::FileRegister;
+use crate::telemetry::{self, Metrics};
+use crate::web::pages::{self, Locale};
+use crate::web::problem;
+use crate::web::shell::Shell;
+
+/// A hub's parts, of which nothing runs yet.
+pub(super) struct Prepared {
+    pub metrics: Arc<Metrics>,
+    pub federation: Arc<Federation>,
+    pub keys: keys::Read,
+    pub plans: Vec<Plan>,
+    pub register: Option<Arc<dyn Register>>,
+    pub subject_key: SubjectKey,
+    pub discovery: String,
+    pub shell: Arc<Shell>,
+}
+
+/// # Errors
+/// Every part that can't be made; never an empty list.
+pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared, Vec<BuildFault>> {
+    let (settings, now) = (&loaded.settings, env.now());
+    let mut faults = Vec::new();
+    let filter = keep(&mut faults, telemetry::check_filter(&settings.log.filter));
+    let metrics = keep(&mut faults, Metrics::new(now).map(Arc::new));
+    let federation = keep(&mut faults, Federation::of(loaded).map(Arc::new));
+    let keys = keep(&mut faults, keys::read(&settings.keys, now, keys));
+    let plans: Vec<_> = loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, loaded, env))).collect();
+    let register = keep(&mut faults, register_of(loaded));
+    let subject_key = SubjectKey::new(loaded.subject_key.clone(), 1, settings.home_country.clone());
+    let subject_key = keep(&mut faults, subject_key);
+    let discovery = federation.as_ref().and_then(|federation| keep(&mut faults, discovery_document(loaded, federation)));
+    let shell = metrics.as_ref().and_then(|metrics| keep(&mut faults, shell(loaded, env, metrics)));
+    let all = || {
+        filter?;
+        Some(Prepared {
+            metrics: metrics?,
+            federation: federation?,
+            keys: keys?,
+            plans: plans.into_iter().collect::<Option<_>>()?,
+            register: register?,
+            subject_key: subject_key?,
+            discovery: discovery?,
+            shell: shell?,
+        })
+    };
+    all().ok_or(faults)
+}
+
+/// Sets a fault aside, so that the next part is tried all the same.
+fn keep<T, F: Into<BuildFault>>(faults: &mut Vec<BuildFault>, made: Result<T, F>) -> Option<T> {
+    made.map_err(|fault| faults.push(fault.into())).ok()
+}
+
+/// # Errors
+/// The connector's file can't work.
+pub(super) fn plan(configured: &ConfiguredConnector, loaded: &Loaded, env: &Env) -> Result<Plan, BuildFault> {
+    let secret = |_: &_| configured.client_secret.clone().ok_or_else(|| "the client secret is missing".to_owned());
+    let sandbox = if loaded.settings.sandbox { connector::Sandbox::On } else { connector::Sandbox::Off };
+    let connector = connector::build(configured.id.clone(), &configured.file, &secret, env.clone(), sandbox)
+        .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
+    let file = &configured.file;
+    let facts = Facts {
+        name: Arc::new(file.name.clone()),
+        enabled: file.enabled,
+        levels: file.levels,
+        amr: file.amr.clone(),
+        mfa: file.mfa.clone(),
+    };
+    Ok(Plan { id: configured.id.clone(), connector, facts })
+}
+
+fn register_of(loaded: &Loaded) -> Result<Option<Arc<dyn Register>>, BuildFault> {
+    let Some(RegisterConfig::File(file)) = &loaded.settings.register else {
+        return Ok(None);
+    };
+    let register = FileRegister::load(&file.path, &loaded.settings.home_country);
+    Ok(Some(Arc::new(register.map_err(|fault| BuildFault::Register(fault.to_string()))?)))
+}
+
+fn shell(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Arc<Shell>, BuildFault> {
+    let (env, theme) = (env.clone(), pages::Theme::from(&loaded.theme));
+    let page = move |head: &_, code| problem::early(&env, &theme, head, code);
+    let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
+    Ok(Arc::new(Shell::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?))
+}
+
+fn discovery_document(loaded: &Loaded, federation: &Federation) -> Result<String, serde_json::Error> {
+    let scopes: Vec<Scope> = federation.scopes.scopes().cloned().collect();
+    let claims: Vec<String> = federation.scopes.all_claim_names().into_iter().map(|claim| claim.as_str().to_owned()).collect();
+    let ui_locales: Vec<String> = Locale::all().map(|locale| locale.to_string()).collect();
+    discovery::document(&discovery::Provider {
+        issuer: &loaded.issuer,
+        base_url: &loaded.settings.base_url,
+        platform: loaded.settings.platform,
+        scopes: &scopes,
+        claims: &claims,
+        features: &[],
+        ui_locales: &ui_locales,
+    })
+}

@@ -1,0 +1,98 @@
+//! `passerelle check`, from outside: what it accepts, `serve` can start with.
+#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fs;
+use std::path::Path;
+use std::process::{Command, Output};
+
+use tempfile::TempDir;
+
+const SETTINGS: &str = r#"
+platform = "standard"
+base_url = "http://localhost:8080"
+subject_key = { env = "SUBJECT_KEY" }
+connectors = "connectors"
+sandbox = true
+public.listen = "127.0.0.1:0"
+private.listen = "127.0.0.1:0"
+register.file.path = "register.csv"
+"#;
+
+const PERSONA: &str = r#"
+name = { en = "Persons" }
+levels = { lowest = "eidas1", highest = "eidas1" }
+kind.persona.persons = "persons.toml"
+"#;
+
+const PERSONS: &str = "[[person]]\nid = \"ada\"\nlabel = \"Ada\"\n";
+const REGISTER: &str = "given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n";
+
+fn passerelle(arguments: &[&str], folder: &Path) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+    command.args(arguments).arg(folder).env("SUBJECT_KEY", "0123456789abcdef0123456789abcdef").output().unwrap()
+}
+
+/// A configuration folder with keys, that `serve` would start with.
+fn good() -> TempDir {
+    let folder = tempfile::tempdir().unwrap();
+    let path = |name: &str| folder.path().join(name);
+    fs::create_dir(path("connectors")).unwrap();
+    fs::create_dir(path("service-providers")).unwrap();
+    fs::write(path("passerelle.toml"), SETTINGS).unwrap();
+    fs::write(path("connectors/persons.toml"), PERSONA).unwrap();
+    fs::write(path("persons.toml"), PERSONS).unwrap();
+    fs::write(path("register.csv"), REGISTER).unwrap();
+    fs::write(path("scopes.toml"), include_str!("../config/scopes.toml")).unwrap();
+    assert!(passerelle(&["keys", "new", "--dir"], &path("keys")).status.success());
+    folder
+}
+
+fn check(folder: &TempDir) -> (bool, String) {
+    let output = passerelle(&["check", "--config"], folder.path());
+    let told = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (output.status.code() == Some(0), told)
+}
+
+#[test]
+fn a_hub_that_can_start_passes() {
+    let (passes, told) = check(&good());
+    assert!(passes && told.contains("The configuration is valid."), "{told}");
+}
+
+#[test]
+fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
+    type Spoil = fn(&Path);
+    let table: [(&str, Spoil, &str); 5] = [
+        ("no keys", |folder| fs::remove_dir_all(folder.join("keys")).unwrap(), "`passerelle keys new`"),
+        ("register", |folder| fs::write(folder.join("register.csv"), "a,b\n").unwrap(), "the first line must name"),
+        ("persons", |folder| fs::write(folder.join("persons.toml"), "[[persn]]\n").unwrap(), "kind.persona.persons"),
+        (
+            "log filter",
+            |folder| fs::write(folder.join("passerelle.toml"), format!("{SETTINGS}log.filter = \"x=loud\"\n")).unwrap(),
+            "write it as `info`",
+        ),
+        (
+            "no subject key",
+            |folder| {
+                fs::write(folder.join("passerelle.toml"), SETTINGS.replace("SUBJECT_KEY", "UNSET_SUBJECT_KEY")).unwrap();
+            },
+            "set the variable",
+        ),
+    ];
+    for (what, spoil, mend) in table {
+        let folder = good();
+        spoil(folder.path());
+        let (passes, told) = check(&folder);
+        assert!(!passes && told.contains(mend), "{what}: {told}");
+        assert!(!told.contains("The configuration is valid."), "{what}: {told}");
+    }
+}
+
+#[test]
+fn all_that_is_wrong_is_told_at_once() {
+    let folder = good();
+    fs::remove_dir_all(folder.path().join("keys")).unwrap();
+    fs::write(folder.path().join("register.csv"), "a,b\n").unwrap();
+    let (passes, told) = check(&folder);
+    assert!(!passes && told.contains("keys new") && told.contains("register.csv"), "{told}");
+}
