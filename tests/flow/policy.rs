@@ -2,11 +2,12 @@
 
 use std::time::Duration;
 
+use super::federation::home_page;
 use super::hub::TestHub;
 use super::service::Authorize;
 
 #[actix_web::test]
-async fn beyond_the_limit_the_service_is_told_to_come_back() {
+async fn beyond_the_limit_a_newcomer_is_told_so_honestly() {
     let hub = TestHub::with("limits.logins = 3").await;
     let browsers: Vec<_> = (0..3).map(|_| hub.browser()).collect();
     let mut open = Vec::new();
@@ -14,8 +15,10 @@ async fn beyond_the_limit_the_service_is_told_to_come_back() {
         open.push(browser.authorize(&Authorize::by("bakery")).await);
     }
     let fourth = hub.browser();
-    let received = fourth.authorize(&Authorize::by("bakery")).await.received();
-    assert_eq!(received.error_at("bakery"), "temporarily_unavailable");
+    let page = fourth.authorize(&Authorize::by("bakery")).await.told(503, "Y500002");
+    assert_eq!(page.links(), [home_page("bakery")]);
+    let silent = Authorize::by("bakery").with("prompt", "none");
+    assert_eq!(fourth.authorize(&silent).await.received().error_at("bakery"), "temporarily_unavailable");
     assert!(fourth.logins().is_empty(), "a cookie for no login");
     // Nothing live is given up for a newcomer.
     for page in open {
@@ -32,7 +35,7 @@ async fn a_login_that_is_over_makes_room_for_another() {
     }
     // A login's record stays for a minute after its end.
     hub.advance(Duration::from_millis(1_860_000 - 1));
-    assert_eq!(browser.authorize(&Authorize::by("bakery")).await.received().error_at("bakery"), "temporarily_unavailable");
+    browser.authorize(&Authorize::by("bakery")).await.told(503, "Y500002");
     hub.advance(Duration::from_secs(2));
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
 }

@@ -62,7 +62,9 @@ async fn the_way_on_leads_to_where_the_login_stands() {
     assert!(browser.open(&address).await.is_consent());
     assert!(browser.open(&consent.url).await.is_consent(), "a reload");
     let consent_page = consent.url.clone();
-    consent.consent().await.received().code();
+    let received = consent.consent().await.received();
+    assert_eq!(browser.open(&address).await.received(), received, "the answer that may have got lost, while it is good");
+    hub.tokens("bakery", &received).await;
     for page in [&address, &consent_page] {
         let page = browser.open(page).await.told(409, "Y420005");
         assert_eq!(page.links(), [home_page("bakery")]);
