@@ -19,7 +19,7 @@ use tokio::task::JoinHandle;
 pub use self::check::{Findings, check, probe};
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
-use crate::actor::registry::Registry;
+use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Means, logins};
 use crate::config::Loaded;
 use crate::config::model::{IdentitySource, Limits, SubjectSource};
@@ -120,11 +120,15 @@ impl Program {
 
         let connectors = Registry::start(
             plans,
-            Arc::clone(&federation),
-            settings.choice.order.clone(),
-            settings.limits.calls_per_connector,
-            Arc::clone(&metrics),
-            handles.clone(),
+            registry::Means {
+                federation: Arc::clone(&federation),
+                order: settings.choice.order.clone(),
+                calls: settings.limits.calls_per_connector,
+                metrics: Arc::clone(&metrics),
+                arbiters: handles.clone(),
+                reader: prepare::reader(loaded, &env),
+                reload: Duration::from_secs(settings.limits.reload_seconds),
+            },
         );
         let session_limits = session::Limits {
             idle: settings.lifetimes.session_idle(settings.platform),

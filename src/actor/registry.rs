@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 
 use super::connector::{ConnectorActor, ConnectorHandle};
 use crate::assurance::Level;
-use crate::config::Federation;
+use crate::config::{ConfiguredConnector, Federation};
 use crate::config::model::Levels;
 use crate::connector::Connector;
 use crate::grant::Gate;
@@ -28,6 +28,22 @@ pub struct Plan {
     pub id: ConnectorId,
     pub connector: Arc<dyn Connector>,
     pub facts: Facts,
+    /// What it was built from: a file that says the same again changes nothing.
+    pub configured: Arc<ConfiguredConnector>,
+}
+
+/// Reads the connector files again: what is new, changed or gone against what is known. It may block.
+pub type Reader = Arc<dyn Fn(&Known) -> Changes + Send + Sync>;
+
+/// The connectors that run, by what they were built from.
+pub type Known = BTreeMap<ConnectorId, Arc<ConfiguredConnector>>;
+
+/// What a reading of the files found. A bad file is in none of these: its last good version goes on.
+#[derive(Default)]
+pub struct Changes {
+    /// New ones, and those that say something else than before.
+    pub plans: Vec<Plan>,
+    pub gone: Vec<ConnectorId>,
 }
 
 /// What the gate, the choice page and the amr rules know of a connector.
@@ -46,6 +62,12 @@ pub struct Facts {
 struct Entry {
     handle: ConnectorHandle,
     plan: Plan,
+}
+
+impl Entry {
+    fn known(entry: &Arc<Self>) -> (ConnectorId, Arc<ConfiguredConnector>) {
+        (entry.plan.id.clone(), Arc::clone(&entry.plan.configured))
+    }
 }
 
 type Snapshot = BTreeMap<ConnectorId, Arc<Entry>>;
@@ -181,23 +203,34 @@ pub struct Registry {
     calls: usize,
     metrics: Arc<Metrics>,
     arbiters: Vec<ArbiterHandle>,
+    reader: Reader,
+    reload: Duration,
+}
+
+/// What the registry works with.
+pub struct Means {
+    pub federation: Arc<Federation>,
+    /// Order on the choice page; connectors not named follow by name.
+    pub order: Vec<ConnectorId>,
+    /// Calls to one identity provider at once.
+    pub calls: usize,
+    pub metrics: Arc<Metrics>,
+    /// Where connectors live; they must not be web workers.
+    pub arbiters: Vec<ArbiterHandle>,
+    pub reader: Reader,
+    /// Between two readings of the files.
+    pub reload: Duration,
 }
 
 impl Registry {
-    /// Starts the registry on the first of `arbiters`, which must not be web workers, spreads the connectors over
-    /// all of them, and gives the shared view, already filled.
+    /// Starts the registry on the first of the arbiters, spreads the connectors over all of them, and gives the shared
+    /// view, already filled.
     #[must_use]
-    pub fn start(
-        plans: Vec<Plan>,
-        federation: Arc<Federation>,
-        order: Vec<ConnectorId>,
-        calls: usize,
-        metrics: Arc<Metrics>,
-        arbiters: Vec<ArbiterHandle>,
-    ) -> Connectors {
+    pub fn start(plans: Vec<Plan>, means: Means) -> Connectors {
+        let Means { federation, order, calls, metrics, arbiters, reader, reload } = means;
         let connectors = Connectors { snapshot: Arc::default(), federation, order: order.into() };
-        let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters };
-        registry.apply(plans);
+        let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters, reader, reload };
+        registry.apply(Changes { plans, gone: Vec::new() });
         match registry.arbiters.first().cloned() {
             Some(arbiter) => drop(Self::start_in_arbiter(&arbiter, |_| registry)),
             None => drop(Actor::start(registry)),
@@ -205,9 +238,36 @@ impl Registry {
         connectors
     }
 
-    fn apply(&self, plans: Vec<Plan>) {
-        let entries = plans.into_iter().map(|plan| (plan.id.clone(), Arc::new(self.activate(plan)))).collect();
+    /// Switches to a new snapshot at once; logins under way find their connector by its id in whichever there is.
+    fn apply(&self, changes: Changes) {
+        let mut entries = Snapshot::clone(&self.connectors.snapshot.load());
+        for id in &changes.gone {
+            entries.remove(id);
+        }
+        for plan in changes.plans {
+            entries.insert(plan.id.clone(), Arc::new(self.activate(plan)));
+        }
         self.connectors.snapshot.store(Arc::new(entries));
+    }
+
+    /// An event would only be a hint: the whole folder is read, and contents are compared.
+    fn read_again(&self, ctx: &mut Context<Self>) {
+        let known: Known = self.connectors.snapshot.load().values().map(Entry::known).collect();
+        let reader = Arc::clone(&self.reader);
+        let reading = tokio::task::spawn_blocking(move || reader(&known));
+        ctx.spawn(reading.into_actor(self).map(|outcome, registry, _| match outcome {
+            Ok(changes) if changes.plans.is_empty() && changes.gone.is_empty() => {}
+            Ok(changes) => {
+                for plan in &changes.plans {
+                    tracing::info!(connector = %plan.id, "the connector's file is new or has changed, and is applied");
+                }
+                for id in &changes.gone {
+                    tracing::info!(connector = %id, "the connector's file is gone, and so is the connector");
+                }
+                registry.apply(changes);
+            }
+            Err(fault) => tracing::error!(%fault, "the connector files can't be read again; the last good ones stay"),
+        }));
     }
 
     fn activate(&self, plan: Plan) -> Entry {
@@ -243,5 +303,6 @@ impl Actor for Registry {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(ROUND, |registry, _| registry.replace_the_dead());
+        ctx.run_interval(self.reload, |registry, ctx| registry.read_again(ctx));
     }
 }

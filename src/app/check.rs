@@ -23,7 +23,7 @@ pub type Findings = Vec<(ConnectorId, Result<(), ConnectorFault>)>;
 pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
     let mut findings = Vec::new();
     for configured in loaded.connectors.values() {
-        let plan = plan(configured, loaded, env)?;
+        let plan = plan(configured, loaded.settings.sandbox, env)?;
         findings.push((plan.id, plan.connector.warm().await));
     }
     Ok(findings)

@@ -1,16 +1,17 @@
 //! Everything of a hub that can fail to be made: `serve` goes on with it, `check` only asks whether it can be had.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
 use super::{BuildFault, Keys, keys};
-use crate::actor::registry::{Facts, Plan};
+use crate::actor::registry::{Changes, Facts, Known, Plan, Reader};
 use crate::config::model::RegisterConfig;
 use crate::config::{ConfiguredConnector, Federation, Loaded};
 use crate::connector;
 use crate::env::Env;
 use crate::identity::sub::SubjectKey;
-use crate::ids::Scope;
+use crate::ids::{ConnectorId, Scope};
 use crate::protocol::discovery;
 use crate::register::Register;
 use crate::register::file::FileRegister;
@@ -40,7 +41,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let metrics = keep(&mut faults, Metrics::new(now).map(Arc::new));
     let federation = keep(&mut faults, Federation::of(loaded).map(Arc::new));
     let keys = keep(&mut faults, keys::read(&settings.keys, now, keys));
-    let plans: Vec<_> = loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, loaded, env))).collect();
+    let plans: Vec<_> = loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, settings.sandbox, env))).collect();
     let register = keep(&mut faults, register_of(loaded));
     let subject_key = SubjectKey::new(loaded.subject_key.clone(), 1, settings.home_country.clone());
     let subject_key = keep(&mut faults, subject_key);
@@ -67,11 +68,41 @@ fn keep<T, F: Into<BuildFault>>(faults: &mut Vec<BuildFault>, made: Result<T, F>
     made.map_err(|fault| faults.push(fault.into())).ok()
 }
 
+/// Reads the connectors' folder of a running hub again. A bad file is told about, and its last good version goes on.
+pub(super) fn reader(loaded: &Loaded, env: &Env) -> Reader {
+    let (source, sandbox, env) = (loaded.source.clone(), loaded.settings.sandbox, env.clone());
+    Arc::new(move |known: &Known| {
+        let outcomes = match source.connectors() {
+            Ok(outcomes) => outcomes,
+            Err(problem) => {
+                tracing::error!(%problem, "the connectors' folder can't be read; the last good connectors stay");
+                return Changes::default();
+            }
+        };
+        let mut changes = Changes::default();
+        let mut there = BTreeSet::new();
+        for (path, outcome) in outcomes {
+            there.extend(path.file_stem().and_then(|stem| stem.to_str()).map(ConnectorId::from));
+            let made = match outcome {
+                Ok(configured) if known.get(&configured.id).is_some_and(|before| **before == configured) => continue,
+                Ok(configured) => plan(&configured, sandbox, &env).map_err(|fault| fault.to_string()),
+                Err(problems) => Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
+            };
+            match made {
+                Ok(plan) => changes.plans.push(plan),
+                Err(fault) => tracing::error!(file = %path.display(), fault, "a connector's file is bad; its last good version stays"),
+            }
+        }
+        changes.gone = known.keys().filter(|id| !there.contains(*id)).cloned().collect();
+        changes
+    })
+}
+
 /// # Errors
 /// The connector's file can't work.
-pub(super) fn plan(configured: &ConfiguredConnector, loaded: &Loaded, env: &Env) -> Result<Plan, BuildFault> {
+pub(super) fn plan(configured: &ConfiguredConnector, sandbox: bool, env: &Env) -> Result<Plan, BuildFault> {
     let secret = |_: &_| configured.client_secret.clone().ok_or_else(|| "the client secret is missing".to_owned());
-    let sandbox = if loaded.settings.sandbox { connector::Sandbox::On } else { connector::Sandbox::Off };
+    let sandbox = if sandbox { connector::Sandbox::On } else { connector::Sandbox::Off };
     let connector = connector::build(configured.id.clone(), &configured.file, &secret, env.clone(), sandbox)
         .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
     let file = &configured.file;
@@ -82,7 +113,7 @@ pub(super) fn plan(configured: &ConfiguredConnector, loaded: &Loaded, env: &Env)
         amr: file.amr.clone(),
         mfa: file.mfa.clone(),
     };
-    Ok(Plan { id: configured.id.clone(), connector, facts })
+    Ok(Plan { id: configured.id.clone(), connector, facts, configured: Arc::new(configured.clone()) })
 }
 
 fn register_of(loaded: &Loaded) -> Result<Option<Arc<dyn Register>>, BuildFault> {

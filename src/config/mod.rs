@@ -60,8 +60,30 @@ pub struct Loaded {
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
     pub scopes: BTreeMap<Scope, Vec<String>>,
     pub theme: Theme,
+    /// Where it came from, for what is read again while the hub runs.
+    pub source: Origin,
     /// What is allowed but deserves a line in the log at every start.
     pub warnings: Vec<Problem>,
+}
+
+/// Where a configuration came from.
+#[derive(Clone, Debug)]
+pub struct Origin {
+    folder: PathBuf,
+    connectors: PathBuf,
+    environment: Environment,
+    sandbox: Sandbox,
+}
+
+impl Origin {
+    /// Reads the connector files again, good and bad side by side.
+    ///
+    /// # Errors
+    /// The folder itself can't be read.
+    pub fn connectors(&self) -> Result<Vec<connectors::Outcome>, Problem> {
+        let context = Context { folder: &self.folder, environment: &self.environment };
+        connectors::load_folder(&self.connectors, self.sandbox, &context)
+    }
 }
 
 /// What references in files are resolved against.
@@ -130,7 +152,14 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     let (source, checked, (connectors, _)) = (main?, checked?, connectors?);
     warnings.extend(settings::warnings(&source, &checked.settings));
     warnings.extend(emptiness(&source, &checked.settings, &connectors, &service_providers));
+    let origin = Origin {
+        folder: folder.to_owned(),
+        connectors: checked.settings.connectors.clone(),
+        environment: environment.clone(),
+        sandbox: Sandbox::of(checked.settings.sandbox),
+    };
     Some(Loaded {
+        source: origin,
         issuer: format!("{}/api/v2", checked.settings.base_url),
         settings: checked.settings,
         base_url: checked.base_url,

@@ -164,6 +164,8 @@ pub struct Limits {
     pub steps_in_flight: usize,
     /// Calls to one identity provider at once.
     pub calls_per_connector: usize,
+    /// Seconds between two readings of the connectors' folder: a dropped file is an identity provider, without a restart.
+    pub reload_seconds: u64,
     /// Whole request, body included.
     pub request_seconds: u64,
     /// Time for requests in flight to finish when stopping.
@@ -180,6 +182,7 @@ impl Default for Limits {
             grants: 400_000,
             steps_in_flight: 1024,
             calls_per_connector: 128,
+            reload_seconds: 30,
             request_seconds: 20,
             shutdown_seconds: 20,
             workers: 0,
