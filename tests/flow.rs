@@ -17,5 +17,6 @@ mod flow {
     mod sandbox;
     mod sessions;
     mod tabs;
+    mod walks;
     mod whole;
 }

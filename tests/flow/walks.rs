@@ -1,0 +1,128 @@
+//! Random walks of one browser through several logins: whatever order links, forms, reloads and old answers come in,
+//! a login gives one answer, and its code is that of the person whom its page showed.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use passerelle::env::{Entropy as _, SeededEntropy};
+
+use super::browser::{Browser, Page};
+use super::hub::TestHub;
+use super::markup::Form;
+use super::service::{Authorize, Received, STATE};
+
+const WALKS: u64 = 12;
+const STEPS: usize = 120;
+const LOGINS: usize = 3;
+const PERSONS: [&str; 3] = ["angela", "jean", "maria"];
+
+/// Something that the browser has seen, and may do at any later time.
+enum Step {
+    Open(String),
+    Submit(Form),
+}
+
+#[derive(Default)]
+struct Walk {
+    seen: Vec<Step>,
+    /// What each login's service provider received, by `state`.
+    answers: BTreeMap<String, BTreeSet<String>>,
+    received: Vec<Received>,
+    /// The family names that each login's consent page showed, by the page's address.
+    shown: BTreeMap<String, BTreeSet<String>>,
+}
+
+struct Dice(SeededEntropy);
+
+impl Dice {
+    /// One of `0..sides`.
+    fn throw(&self, sides: usize) -> usize {
+        usize::from(u16::from_be_bytes([self.0.bits256()[0], self.0.bits256()[1]])) % sides
+    }
+}
+
+#[actix_web::test]
+async fn no_order_of_steps_gives_a_login_two_answers_or_anothers_identity() {
+    let hub = TestHub::start().await;
+    let mut codes = 0;
+    for seed in 0..WALKS {
+        let browser = hub.browser();
+        let dice = Dice(SeededEntropy::new(seed));
+        let mut walk = Walk::default();
+        for n in 0..LOGINS {
+            // The last one may be answered by the session that another leaves.
+            let request = Authorize::by("bakery").with("state", &format!("{STATE}-{n}"));
+            let request = if n + 1 == LOGINS { request.with("prompt", "consent") } else { request };
+            walk.look(browser.authorize(&request).await, &dice);
+        }
+        for _ in 0..STEPS {
+            walk.step(&browser, &dice).await;
+        }
+        codes += walk.judge(&hub, seed).await;
+    }
+    assert!(codes > 10, "the walks lead nowhere: {codes} codes");
+}
+
+impl Walk {
+    async fn step(&mut self, browser: &Browser<'_>, dice: &Dice) {
+        // Mostly what is on the latest pages, now and then anything old.
+        let recent = if dice.throw(4) == 0 { self.seen.len() } else { self.seen.len().min(8) };
+        let page = match &self.seen[self.seen.len() - 1 - dice.throw(recent)] {
+            Step::Open(url) => browser.open(url).await,
+            Step::Submit(form) => browser.submit(form).await,
+        };
+        self.look(page, dice);
+    }
+
+    fn look(&mut self, page: Page<'_>, dice: &Dice) {
+        assert!(page.answer.status < 500, "{} at {}", page.answer.status, page.url);
+        if !page.url.starts_with('/') {
+            let received = page.received();
+            let what = format!("{:?} {:?}", received.fields.get("code"), received.fields.get("error_description"));
+            self.answers.entry(received.fields["state"].clone()).or_default().insert(what);
+            self.received.push(received);
+            return;
+        }
+        if page.is_consent() {
+            self.shown.entry(page.url.clone()).or_default().insert(page.shown()["Family name at birth"].clone());
+        }
+        for form in page.forms() {
+            // Ends are everywhere; most walks shall get further.
+            let is_end = form.action.ends_with("/cancel");
+            if is_end && dice.throw(8) > 0 {
+                continue;
+            }
+            if form.action.starts_with("/sandbox/") {
+                let person = PERSONS[dice.throw(PERSONS.len())];
+                self.seen.push(Step::Submit(page.signing_in_as(person)));
+            } else if form.buttons.is_empty() {
+                self.seen.push(Step::Submit(form.clone()));
+            }
+            for (name, value) in form.buttons.iter().filter(|(_, value)| value != "no" || dice.throw(4) == 0) {
+                self.seen.push(Step::Submit(form.clone().with(name, value)));
+            }
+        }
+        self.seen.push(Step::Open(page.url));
+    }
+
+    /// Gives the number of codes.
+    async fn judge(&self, hub: &TestHub, seed: u64) -> usize {
+        for (state, answers) in &self.answers {
+            assert_eq!(answers.len(), 1, "walk {seed}, {state}: {answers:?}");
+        }
+        for (page, names) in &self.shown {
+            assert_eq!(names.len(), 1, "walk {seed}, {page}: {names:?}");
+        }
+        let codes: BTreeMap<&str, &Received> =
+            self.received.iter().filter_map(|one| Some((one.fields.get("code")?.as_str(), one))).collect();
+        let mut delivered: Vec<String> = Vec::new();
+        for received in codes.values() {
+            delivered.push(hub.family_name("bakery", received).await);
+        }
+        let mut shown: Vec<&String> = self.shown.values().flatten().collect();
+        for name in &delivered {
+            let place = shown.iter().position(|one| *one == name);
+            shown.remove(place.unwrap_or_else(|| panic!("walk {seed}: {name} was delivered and on no page")));
+        }
+        codes.len()
+    }
+}
