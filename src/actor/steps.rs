@@ -15,6 +15,7 @@ use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Report, Request, 
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
 use crate::store::{Key, Kind, Replaced, Version};
+use crate::telemetry::at_level;
 
 /// A login's record outlives the login by this much, so that a repeated step can still be answered (decisions 4).
 pub(super) const AFTERLIFE: Duration = Duration::from_secs(60);
@@ -151,7 +152,7 @@ async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
 
 /// Tells the operator what went wrong, by the id that the person reads on the page.
 fn told(support_id: &str, connector: &crate::ids::ConnectorId, fault: &ConnectorFault) -> ErrorCode {
-    tracing::warn!(support_id, %connector, code = fault.code.entry().code, detail = fault.detail, "an identity provider's step failed");
+    at_level!(fault.code, support_id, %connector, detail = fault.detail, "an identity provider's step failed");
     fault.code
 }
 
@@ -166,12 +167,14 @@ fn observe(means: &Means, before: &'static str, login: &Login, answer: &Answer) 
     let support_id = login.ticket.support_id.as_str();
     match answer {
         Answer::Problem(problem) => {
-            let entry = problem.code.entry();
-            tracing::info!(support_id, code = entry.code, state = after, "a login step was refused");
+            at_level!(problem.code, support_id, state = after, "a login step was refused");
         }
-        Answer::ServiceProvider { session, .. } if before != after => {
-            let outcome = if session.is_some() { "granted" } else { "refused" };
-            tracing::info!(support_id, client_id = %login.ticket.request.client_id, outcome, "a login has its answer");
+        Answer::ServiceProvider { .. } if before != after => {
+            let client_id = &login.ticket.request.client_id;
+            match login.end().and_then(Result::err) {
+                None => tracing::info!(support_id, %client_id, outcome = "granted", "a login has its answer"),
+                Some(code) => at_level!(code, support_id, %client_id, outcome = "refused", "a login has its answer"),
+            }
         }
         Answer::ServiceProvider { .. }
         | Answer::Choice { .. }

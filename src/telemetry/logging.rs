@@ -4,7 +4,26 @@ use tracing::Dispatch;
 use tracing_subscriber::EnvFilter;
 
 use crate::config::model::LogFormat;
+use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::TelemetryFault;
+
+/// A log line as loud as the catalogue says of its code: `at_level!(code, field, …, "what happened")`.
+macro_rules! at_level {
+    ($code:expr, $($line:tt)+) => {{
+        let entry = $code.entry();
+        match entry.severity {
+            $crate::protocol::catalogue::Severity::Info => tracing::info!(code = entry.code, $($line)+),
+            $crate::protocol::catalogue::Severity::Warn => tracing::warn!(code = entry.code, $($line)+),
+            $crate::protocol::catalogue::Severity::Error => tracing::error!(code = entry.code, $($line)+),
+        }
+    }};
+}
+pub(crate) use at_level;
+
+/// One line for one refusal. `support_id` is what the person reads on the page, where there is one.
+pub fn refused(support_id: Option<&str>, code: ErrorCode, what: &str) {
+    at_level!(code, support_id, "{what}");
+}
 
 /// Lets log lines flow. A second call changes nothing: the first one's format and filter stay.
 ///
@@ -35,11 +54,44 @@ fn filter_of(filter: &str) -> Result<EnvFilter, TelemetryFault> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
+    use std::sync::{Arc, Mutex};
 
     #[test]
     fn logging_may_begin_twice() {
         assert_eq!(init_logging(LogFormat::Human, "warn"), Ok(()));
         assert_eq!(init_logging(LogFormat::Json, "warn,passerelle=debug"), Ok(()));
+    }
+
+    #[derive(Clone, Default)]
+    struct Lines(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Lines {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().write(bytes)
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_as_loud_as_the_catalogue_says() {
+        for (code, level) in [(ErrorCode::BadRequest, "INFO"), (ErrorCode::Unavailable, "WARN"), (ErrorCode::Internal, "ERROR")] {
+            let lines = Lines::default();
+            let written = lines.clone();
+            let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(move || written.clone()).finish();
+            tracing::subscriber::with_default(subscriber, || {
+                refused(Some("S-1"), code, "it was refused");
+                refused(None, code, "nobody to tell");
+            });
+            let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let [told, untold] = lines.as_slice() else { panic!("{text}") };
+            assert_eq!((told["level"].as_str(), told["code"].as_str()), (Some(level), Some(code.entry().code)));
+            assert_eq!((told["support_id"].as_str(), told["message"].as_str()), (Some("S-1"), Some("it was refused")));
+            assert_eq!(untold.get("support_id"), None);
+        }
     }
 
     #[test]

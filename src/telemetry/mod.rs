@@ -8,7 +8,8 @@ mod logging;
 mod metrics;
 mod process;
 
-pub use logging::{check_filter, init_logging};
+pub(crate) use logging::at_level;
+pub use logging::{check_filter, init_logging, refused};
 pub use metrics::{Listener, Metrics, StoreMeter};
 
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]

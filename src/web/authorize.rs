@@ -11,6 +11,7 @@ use crate::login::Request;
 use crate::protocol::authorize::{self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
+use crate::telemetry;
 
 pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
     match form::query(request.query_string()) {
@@ -44,7 +45,7 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
         Ok(asked) => asked,
         Err(Refusal::Page(code)) => return problem::bad_request(hub, request, code),
         Err(Refusal::Redirect(redirect, code)) => {
-            tracing::info!(code = code.entry().code, "an authorization request was refused");
+            telemetry::refused(None, code, "an authorization request was refused");
             return to_service_provider(hub, locale(request, &[]), "", redirect.error(code));
         }
     };
@@ -54,7 +55,10 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
 async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, form: RequestForm) -> HttpResponse {
     let locale = locale(request, &asked.ui_locales);
     let service = hub.federation.service(&asked.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned();
-    let refuse = |redirect: &ProvenRedirect, code: ErrorCode| to_service_provider(hub, locale, &service, redirect.error(code));
+    let refuse = |redirect: &ProvenRedirect, code: ErrorCode| {
+        telemetry::refused(None, code, "an authorization request could not be served");
+        to_service_provider(hub, locale, &service, redirect.error(code))
+    };
 
     let wanted = match hub.grants.wanted(&asked) {
         Ok(wanted) => wanted,

@@ -21,6 +21,7 @@ use crate::login::{Answer, Consent, ConsentAnswer, Request, Return};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::{Params, Repeated};
+use crate::telemetry;
 use crate::web::cookies::MOST_LOGINS;
 
 /// A login's cookie stays this long after its end, so that a repeated step can still be answered.
@@ -156,6 +157,7 @@ async fn prove_form(
             Ok(None) => return Err(problem::outside(hub, request, ErrorCode::LoginUnknown)),
             Err(code) => return Err(problem::ended(hub, request, &hash, Ended::Hub(code))),
         };
+        telemetry::refused(Some(standing.support_id.as_str()), code, "a form without its protection was refused");
         let problem = crate::login::Problem { code, claim: None, way: crate::login::Way::Choice };
         return Err(problem::of_login(hub, request, &hash, &cookie, problem, &standing));
     }

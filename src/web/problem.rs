@@ -14,6 +14,7 @@ use crate::env::Env;
 use crate::ids::{ClientId, InteractionHash, Secret, SupportId};
 use crate::login::{self, Problem};
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry;
 
 /// The 400 page of the protocol's surface: `Y000400`, and the precise code beside it. No link to anything unproven.
 #[must_use]
@@ -23,7 +24,7 @@ pub fn bad_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> Http
     if precise != ErrorCode::BadRequest {
         error.detail = Some(Detail { code: entry.code.to_owned(), line: entry.description.to_owned() });
     }
-    tracing::info!(support_id = error.support_id, code = entry.code, "a malformed request was refused");
+    telemetry::refused(Some(&error.support_id), precise, "a malformed request was refused");
     page(hub, 400, locale(request, &[]), |chrome| error.render(chrome))
 }
 
@@ -31,7 +32,7 @@ pub fn bad_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> Http
 #[must_use]
 pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
     let error = plain(hub, code);
-    tracing::info!(support_id = error.support_id, code = code.entry().code, "a request was refused");
+    telemetry::refused(Some(&error.support_id), code, "a request was refused");
     respond(hub, locale(request, &[]), &error)
 }
 
@@ -45,11 +46,7 @@ pub async fn other_browser(hub: &Hub, request: &HttpRequest, hash: &InteractionH
     let locale = locale(request, &standing.ui_locales);
     let mut error = about(hub, ErrorCode::LoginOtherBrowser, &standing, locale);
     error.ways = home(hub, &standing).into_iter().collect();
-    tracing::info!(
-        support_id = error.support_id,
-        code = error.code.entry().code,
-        "a browser without the login's cookie was refused"
-    );
+    telemetry::refused(Some(&error.support_id), error.code, "a browser without the login's cookie was refused");
     respond(hub, locale, &error)
 }
 
@@ -62,7 +59,7 @@ pub fn unserved(hub: &Hub, request: &HttpRequest, code: ErrorCode, client_id: &C
         error.service = Some(locale.pick(&service.name).to_owned());
         error.ways = vec![Way::ServiceHome { href: service.registration.home_page.clone() }];
     }
-    tracing::error!(support_id = error.support_id, code = code.entry().code, "a login was not admitted");
+    telemetry::refused(Some(&error.support_id), code, "a login was not admitted");
     respond(hub, locale, &error)
 }
 
@@ -78,7 +75,7 @@ pub fn ended(hub: &Hub, request: &HttpRequest, hash: &InteractionHash, ended: En
     if ended != Ended::Unknown {
         error.ways = vec![Way::TryAgain { href: interaction(hash) }];
     }
-    tracing::warn!(support_id = error.support_id, code = code.entry().code, "a login step could not be taken");
+    telemetry::refused(Some(&error.support_id), code, "a login step could not be taken");
     respond(hub, locale(request, &[]), &error)
 }
 
@@ -121,7 +118,7 @@ pub fn early(env: &Env, theme: &Theme, head: &Head, code: ErrorCode) -> String {
     if let Some(hash) = hash.filter(|hash| InteractionHash::is_well_formed(hash)) {
         error.ways = vec![Way::TryAgain { href: interaction(&InteractionHash::new(hash)) }];
     }
-    tracing::info!(support_id = error.support_id, code = code.entry().code, "a request was refused before it was read");
+    telemetry::refused(Some(&error.support_id), code, "a request was refused before it was read");
     error.render(&Chrome { locale, nonce: "", theme, base_path: BASE_PATH })
 }
 

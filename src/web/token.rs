@@ -8,6 +8,7 @@ use super::form::{self, FormFault};
 use super::hub::Hub;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::{token, userinfo};
+use crate::telemetry;
 
 pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     match redeem(&hub, &request, body).await {
@@ -46,8 +47,7 @@ fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
 }
 
 fn refused(hub: &Hub, code: ErrorCode) -> HttpResponse {
-    let entry = code.entry();
-    hub.metrics.token_refused(entry.code);
-    tracing::info!(code = entry.code, "a token or userinfo request was refused");
+    hub.metrics.token_refused(code.entry().code);
+    telemetry::refused(None, code, "a token or userinfo request was refused");
     json_error(code)
 }
