@@ -53,6 +53,7 @@ impl ConnectorActor {
         F: Future<Output = Result<T, ConnectorFault>> + 'static,
     {
         let Ok(permit) = Arc::clone(&self.calls).try_acquire_owned() else {
+            self.metrics.connector_busy(&self.id, operation);
             return Box::pin(async { Err(ConnectorFault::new(ErrorCode::IdpBusy, "too many calls are under way")) });
         };
         let work = work(Arc::clone(&self.connector));
@@ -91,8 +92,10 @@ impl Handler<Complete> for ConnectorActor {
         let (metrics, id) = (Arc::clone(&self.metrics), self.id.clone());
         self.call("complete", move |connector| async move {
             let outcome = connector.complete(attempt, arrival).await;
-            #[expect(clippy::cast_precision_loss, reason = "a skew of 2^52 seconds is beyond every clock")]
-            metrics.connector_clock_skew(&id, connector.skew_seconds() as f64);
+            if let (Ok(_), Some(seconds)) = (&outcome, connector.skew_seconds()) {
+                #[expect(clippy::cast_precision_loss, reason = "a skew of 2^52 seconds is beyond every clock")]
+                metrics.connector_clock_skew(&id, seconds as f64);
+            }
             outcome
         })
     }

@@ -13,12 +13,16 @@ use super::means::Means;
 use super::steps::{self, BrowserStep, Cached};
 use crate::ids::InteractionHash;
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::Metrics;
 
 /// Without a step for this long, an actor gives its memory back; the store keeps the login.
 const IDLE: Duration = Duration::from_secs(15);
 
 /// Steps of one login that may wait: more than any person's double clicks, too few to crowd others out.
 const MOST_WAITING: usize = 8;
+
+/// The actor's name in metrics.
+const ACTOR: &str = "login";
 
 pub(super) struct LoginActor {
     hash: InteractionHash,
@@ -28,6 +32,38 @@ pub(super) struct LoginActor {
     running: bool,
     queue: VecDeque<(BrowserStep, oneshot::Sender<Result<Reply, Ended>>)>,
     stepped: u64,
+    /// From the actor's start to its end.
+    live: Option<Live>,
+}
+
+/// Counts an actor as live until it is dropped, which a panic and a stopped arbiter do as well: those call no `stopped`.
+struct Live {
+    metrics: Arc<Metrics>,
+    end: End,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum End {
+    /// It gave its memory back in peace.
+    Asleep,
+    /// It was cut off.
+    Cut,
+}
+
+impl Live {
+    fn new(metrics: &Arc<Metrics>) -> Self {
+        metrics.actor_activated(ACTOR);
+        Self { metrics: Arc::clone(metrics), end: End::Cut }
+    }
+}
+
+impl Drop for Live {
+    fn drop(&mut self) {
+        match self.end {
+            End::Asleep => self.metrics.actor_passivated(ACTOR),
+            End::Cut => self.metrics.actor_stopped(ACTOR),
+        }
+    }
 }
 
 #[derive(Message)]
@@ -36,7 +72,7 @@ pub(super) struct Take(pub BrowserStep);
 
 impl LoginActor {
     pub(super) fn new(hash: InteractionHash, means: Arc<Means>) -> Self {
-        Self { hash, means, cached: None, running: false, queue: VecDeque::new(), stepped: 0 }
+        Self { hash, means, cached: None, running: false, queue: VecDeque::new(), stepped: 0, live: None }
     }
 
     /// Runs the next step of the queue beside the mailbox. A duplicate that waited finds the state that the first
@@ -65,6 +101,9 @@ impl LoginActor {
         let stepped = self.stepped;
         ctx.run_later(IDLE, move |actor, ctx| {
             if actor.stepped == stepped && !actor.running && actor.queue.is_empty() {
+                if let Some(live) = &mut actor.live {
+                    live.end = End::Asleep;
+                }
                 ctx.stop();
             } else {
                 actor.passivate_when_idle(ctx);
@@ -77,12 +116,8 @@ impl Actor for LoginActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.means.metrics.actor_activated("login");
+        self.live = Some(Live::new(&self.means.metrics));
         self.passivate_when_idle(ctx);
-    }
-
-    fn stopped(&mut self, _: &mut Self::Context) {
-        self.means.metrics.actor_passivated("login");
     }
 }
 
@@ -97,5 +132,27 @@ impl Handler<Take> for LoginActor {
         self.queue.push_back((step, reply));
         self.next(ctx);
         Box::pin(async move { answer.await.unwrap_or(Err(Ended::Interrupted)) })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::env::Timestamp;
+
+    #[test]
+    fn an_actor_that_panics_is_not_counted_as_live() {
+        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let (held, mut asleep) = (Live::new(&metrics), Live::new(&metrics));
+        asleep.end = End::Asleep;
+        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
+            let _live = held;
+            panic!("in a step");
+        }));
+        assert!(panicked.is_err());
+        drop(asleep);
+        let text = metrics.render();
+        assert!(text.contains("passerelle_actors_live{actor=\"login\"} 0"), "{text}");
+        assert!(text.contains("passerelle_actors_passivated_total{actor=\"login\"} 1"), "{text}");
     }
 }

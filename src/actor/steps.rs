@@ -17,6 +17,9 @@ use crate::protocol::registration::Consent;
 use crate::store::{Key, Kind, Replaced, Version};
 use crate::telemetry::at_level;
 
+/// As [`login::State::name`] calls it.
+const FAILED: &str = "failed";
+
 /// A login's record outlives the login by this much, so that a repeated step can still be answered (decisions 4).
 pub(super) const AFTERLIFE: Duration = Duration::from_secs(60);
 
@@ -160,8 +163,12 @@ fn observe(means: &Means, before: &'static str, login: &Login, answer: &Answer) 
     let after = login.state.name();
     if before != after {
         means.metrics.login_reached(after);
-        if let Some(end) = login.end() {
-            means.metrics.login_ended(if end.is_ok() { "granted" } else { "refused" }, end.err());
+        match (login.end(), answer) {
+            // It was counted when it failed; now the service provider hears of it.
+            _ if before == FAILED => {}
+            (Some(end), _) => means.metrics.login_ended(if end.is_ok() { "granted" } else { "refused" }, end.err()),
+            (None, Answer::Problem(problem)) if after == FAILED => means.metrics.login_ended(FAILED, Some(problem.code)),
+            (None, _) => {}
         }
     }
     let support_id = login.ticket.support_id.as_str();

@@ -40,9 +40,10 @@ pub trait Connector: Send + Sync {
     /// As for `begin`.
     async fn warm(&self) -> Result<(), ConnectorFault>;
 
-    /// How far the identity provider's clock was ahead of ours at the last login, in seconds; 0 before the first.
-    fn skew_seconds(&self) -> i64 {
-        0
+    /// How far the identity provider's clock was ahead of ours at the last login, in seconds; `None` before the first,
+    /// and for a kind that has no clock of its own.
+    fn skew_seconds(&self) -> Option<i64> {
+        None
     }
 
     /// The sandbox's own page, for the one kind that has it.

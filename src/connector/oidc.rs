@@ -15,8 +15,7 @@ mod metadata;
 mod userinfo;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicI64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
 use serde_json::{Map, Value};
@@ -58,7 +57,7 @@ struct Upstream {
     amr: Vec<String>,
     provider: Kept<Provider>,
     keys: Kept<VerificationKeys>,
-    skew: AtomicI64,
+    skew: Mutex<Option<i64>>,
 }
 
 impl OidcConnector {
@@ -94,7 +93,7 @@ impl OidcConnector {
                 amr: file.amr.clone(),
                 provider: Kept::default(),
                 keys: Kept::default(),
-                skew: AtomicI64::new(0),
+                skew: Mutex::default(),
             }),
         })
     }
@@ -144,8 +143,8 @@ impl Connector for OidcConnector {
         self.upstream.keys(&provider).await.map(|_| ())
     }
 
-    fn skew_seconds(&self) -> i64 {
-        self.upstream.skew.load(Ordering::Relaxed)
+    fn skew_seconds(&self) -> Option<i64> {
+        *self.upstream.skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -268,7 +267,8 @@ impl Upstream {
     fn observe_skew(&self, claims: &Map<String, Value>, now: Timestamp) {
         if let Ok(Some(issued_at)) = verify::numeric_date(claims, "iat") {
             let seconds = |at: Timestamp| i64::try_from(at.seconds()).unwrap_or(i64::MAX);
-            self.skew.store(seconds(issued_at) - seconds(now), Ordering::Relaxed);
+            let skew = seconds(issued_at).saturating_sub(seconds(now));
+            *self.skew.lock().unwrap_or_else(PoisonError::into_inner) = Some(skew);
         }
     }
 

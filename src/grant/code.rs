@@ -39,6 +39,7 @@ impl Grants {
             return Err(store_code(&fault));
         }
         self.end_former_session(&grant).await;
+        self.metrics.token_issued("code");
         Ok(())
     }
 

@@ -53,6 +53,7 @@ impl Grants {
             Err(fault) => return Err(store_code(&fault)),
         }
         self.metrics.token_issued("access_token");
+        self.metrics.token_issued("id_token");
         Ok(TokenAnswer::new(access_token, self.lives.access_token.as_secs(), id_token, &record.token.scopes))
     }
 

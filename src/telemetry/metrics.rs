@@ -156,6 +156,11 @@ impl Metrics {
         self.connector_seconds.with_label_values(&[connector.as_str(), operation]).observe(took.as_secs_f64());
     }
 
+    /// A call that never began, because too many were under way: counted, and no time of it is measured.
+    pub fn connector_busy(&self, connector: &ConnectorId, operation: &'static str) {
+        self.connector_calls.with_label_values(&[connector.as_str(), operation, code(ErrorCode::IdpBusy)]).inc();
+    }
+
     /// Seconds; positive when the identity provider's clock is ahead.
     pub fn connector_clock_skew(&self, connector: &ConnectorId, seconds: f64) {
         self.connector_skew.with_label_values(&[connector.as_str()]).set(seconds);
@@ -280,6 +285,7 @@ mod tests {
         metrics.login_reached("away");
         metrics.login_ended("refused", Some(ErrorCode::AcrTooLow));
         metrics.connector_call(&impots, "complete", Err(ErrorCode::IdTokenNonce), took);
+        metrics.connector_busy(&impots, "begin");
         metrics.connector_clock_skew(&impots, -1.5);
         metrics.register_answered("found", took);
         metrics.store_meter("login", "insert").asked();
@@ -297,6 +303,7 @@ mod tests {
         let metrics = metrics();
         everything_once(&metrics);
         let text = metrics.render();
+        let busy = ErrorCode::IdpBusy.entry().code;
         for line in [
             r#"passerelle_http_requests_total{endpoint="/api/v2/token",listener="public",status="2xx"} 1"#,
             r#"passerelle_http_request_duration_seconds_bucket{endpoint="/api/v2/token",listener="public",le="0.005"} 1"#,
@@ -304,6 +311,7 @@ mod tests {
             r#"passerelle_login_outcomes_total{error="Y100002",outcome="refused"} 1"#,
             r#"passerelle_connector_calls_total{connector="impots",operation="complete",outcome="Y020040"} 1"#,
             r#"passerelle_connector_call_duration_seconds_count{connector="impots",operation="complete"} 1"#,
+            &format!(r#"passerelle_connector_calls_total{{connector="impots",operation="begin",outcome="{busy}"}} 1"#),
             r#"passerelle_connector_clock_skew_seconds{connector="impots"} -1.5"#,
             r#"passerelle_register_answers_total{answer="found"} 1"#,
             "passerelle_register_call_duration_seconds_count 1",

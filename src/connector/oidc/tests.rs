@@ -18,11 +18,12 @@ fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {
 async fn a_sound_login_passes_and_userinfo_wins_over_the_id_token() {
     let world = World::new().await;
     world.script().claims["iat"] = json!(NOW + 7);
+    assert_eq!(world.connector.skew_seconds(), None);
     let proven = world.complete().await.unwrap();
     assert_eq!(proven.upstream_subject.reveal(), "s-1");
     assert_eq!((proven.level, proven.auth_time.seconds(), proven.amr), (Level::Eidas1, NOW - 5, vec!["pwd".to_owned()]));
     assert_eq!(Value::Object(proven.claims), json!({ "email": "from-userinfo@example.org", "given_name": "Ada" }));
-    assert_eq!(world.connector.skew_seconds(), 7);
+    assert_eq!(world.connector.skew_seconds(), Some(7));
     let script = world.script();
     let token = script.log.iter().find(|asked| asked.target == "/token").unwrap();
     let sent: std::collections::BTreeMap<_, _> = url::form_urlencoded::parse(token.body.as_bytes()).into_owned().collect();
