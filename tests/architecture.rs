@@ -25,6 +25,7 @@ const MACHINE_INSIDE: &[&str] = &["login::step", "login::machine"];
 const LONG_FILES: &[(&str, &str)] = &[
     ("config/model.rs", "the configuration files' shapes, read side by side with them"),
     ("config/tests.rs", "one table of bad files and their messages"),
+    ("connector/oidc/tests.rs", "one table of forged answers, a row each"),
     ("protocol/authorize/tests.rs", "one table for the ordered checks, a row each"),
     ("protocol/catalogue.rs", "one row for each error code"),
     ("web/shell.rs", "the shell and the real-socket tests of its order"),

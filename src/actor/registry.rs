@@ -10,8 +10,8 @@ use arc_swap::ArcSwap;
 
 use super::connector::{ConnectorActor, ConnectorHandle};
 use crate::assurance::Level;
-use crate::config::{ConfiguredConnector, Federation};
 use crate::config::model::Levels;
+use crate::config::{ConfiguredConnector, Federation};
 use crate::connector::Connector;
 use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};

@@ -41,7 +41,8 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let metrics = keep(&mut faults, Metrics::new(now).map(Arc::new));
     let federation = keep(&mut faults, Federation::of(loaded).map(Arc::new));
     let keys = keep(&mut faults, keys::read(&settings.keys, now, keys));
-    let plans: Vec<_> = loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, settings.sandbox, env))).collect();
+    let plans: Vec<_> =
+        loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, settings.sandbox, env))).collect();
     let register = keep(&mut faults, register_of(loaded));
     let subject_key = SubjectKey::new(loaded.subject_key.clone(), 1, settings.home_country.clone());
     let subject_key = keep(&mut faults, subject_key);
@@ -90,7 +91,9 @@ pub(super) fn reader(loaded: &Loaded, env: &Env) -> Reader {
             };
             match made {
                 Ok(plan) => changes.plans.push(plan),
-                Err(fault) => tracing::error!(file = %path.display(), fault, "a connector's file is bad; its last good version stays"),
+                Err(fault) => {
+                    tracing::error!(file = %path.display(), fault, "a connector's file is bad; its last good version stays")
+                }
             }
         }
         changes.gone = known.keys().filter(|id| !there.contains(*id)).cloned().collect();

@@ -105,6 +105,7 @@ listen = "127.0.0.1:${privatePort}"
 path = "register.csv"
 [limits]
 workers = 1
+reload_seconds = 1
 `);
   write('subject.key', random(48));
   write('register.csv', REGISTER);
@@ -156,7 +157,7 @@ export async function startHub(name, { port, privatePort, ...options }) {
     await stop();
     throw error;
   }
-  return { base, issuer: `${base}/api/v2`, privateBase: `http://127.0.0.1:${privatePort}`, log: () => hub.state.output, stop };
+  return { folder: config.folder, base, issuer: `${base}/api/v2`, privateBase: `http://127.0.0.1:${privatePort}`, log: () => hub.state.output, stop };
 }
 
 /** The demo on free ports: `url` is the demo service provider's address. */
