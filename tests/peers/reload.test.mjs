@@ -13,7 +13,7 @@ after(async () => fed?.stop());
 /** Names on a fresh choice page. */
 async function offered() {
   const page = await new Browser().open((await request(client, fed.sp)).url);
-  return [...page.body.matchAll(/name="provider" value="([^"]+)"/g)].map(([, id]) => id);
+  return [...page.html.matchAll(/name="provider" value="([^"]+)"/g)].map(([, id]) => id);
 }
 async function until(condition, what) {
   for (let tries = 0; tries < 100; tries++) {
