@@ -18,6 +18,9 @@ use crate::telemetry::Metrics;
 /// The longest that one upstream step may take: token, keys and userinfo, six seconds each (decisions 10).
 const STEP_LIMIT: Duration = Duration::from_secs(18);
 
+/// The longest that anyone waits for the actor's word: the step, and a little for its mailbox and its arbiter.
+const PATIENCE: Duration = STEP_LIMIT.saturating_add(Duration::from_millis(500));
+
 pub struct ConnectorActor {
     id: ConnectorId,
     connector: Arc<dyn Connector>,
@@ -131,24 +134,101 @@ impl ConnectorHandle {
     }
 
     /// # Errors
-    /// The connector's fault; `IdpBusy` beyond its limit; `Internal` if its actor has died.
+    /// The connector's fault; `IdpBusy` beyond its limit; `IdpTimeout` if its actor says nothing in time; `Internal` if
+    /// its actor has died.
     pub async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
-        self.address.send(Begin(departure)).await.unwrap_or_else(|_| Err(died()))
+        self.ask(Begin(departure)).await
     }
 
     /// # Errors
     /// As for `begin`.
     pub async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
-        self.address.send(Complete(attempt, arrival)).await.unwrap_or_else(|_| Err(died()))
+        self.ask(Complete(attempt, arrival)).await
     }
 
     /// # Errors
     /// As for `begin`.
     pub async fn warm(&self) -> Result<(), ConnectorFault> {
-        self.address.send(Warm).await.unwrap_or_else(|_| Err(died()))
+        self.ask(Warm).await
+    }
+
+    async fn ask<M, T>(&self, message: M) -> Result<T, ConnectorFault>
+    where
+        M: Message<Result = Result<T, ConnectorFault>> + Send + 'static,
+        T: Send + 'static,
+        ConnectorActor: Handler<M>,
+    {
+        match self.address.send(message).timeout(PATIENCE).await {
+            Ok(outcome) => outcome,
+            Err(MailboxError::Timeout) => {
+                Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the connector's actor said nothing in time"))
+            }
+            Err(MailboxError::Closed) => Err(died()),
+        }
     }
 }
 
 fn died() -> ConnectorFault {
     ConnectorFault::new(ErrorCode::Internal, "the connector's actor has died; it is being replaced")
+}
+
+#[cfg(test)]
+mod tests {
+    use std::future::pending;
+
+    use super::*;
+    use crate::env::Timestamp;
+
+    /// An identity provider that never says a word.
+    struct Mute;
+
+    #[async_trait::async_trait]
+    impl Connector for Mute {
+        async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+            pending().await
+        }
+        async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
+            pending().await
+        }
+        async fn warm(&self) -> Result<(), ConnectorFault> {
+            pending().await
+        }
+    }
+
+    /// Keeps the actor from ever reading its mailbox again.
+    #[derive(Message)]
+    #[rtype(result = "()")]
+    struct Hang;
+
+    impl Handler<Hang> for ConnectorActor {
+        type Result = ();
+        fn handle(&mut self, _: Hang, ctx: &mut Self::Context) {
+            ctx.wait(actix::fut::wrap_future(pending()));
+        }
+    }
+
+    fn start(calls: usize) -> (ConnectorHandle, Arc<Metrics>) {
+        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let actor = ConnectorActor::new("mute".into(), Arc::new(Mute), calls, Arc::clone(&metrics));
+        (ConnectorHandle::new(actor.start()), metrics)
+    }
+
+    #[actix::test]
+    async fn an_actor_that_hangs_holds_nobody_for_ever() {
+        tokio::time::pause();
+        let (handle, _) = start(8);
+        handle.address.send(Hang).await.unwrap();
+        let (began, fault) = (Instant::now(), handle.warm().await.unwrap_err());
+        assert_eq!((fault.code, began.elapsed().as_secs()), (ErrorCode::IdpTimeout, PATIENCE.as_secs()));
+        assert_eq!(fault.detail, "the connector's actor said nothing in time");
+    }
+
+    #[actix::test]
+    async fn a_call_beyond_the_limit_is_refused_and_counted() {
+        let (handle, metrics) = start(0);
+        assert_eq!(handle.warm().await.unwrap_err().code, ErrorCode::IdpBusy);
+        let busy = ErrorCode::IdpBusy.entry().code;
+        let line = format!("passerelle_connector_calls_total{{connector=\"mute\",operation=\"warm\",outcome=\"{busy}\"}}");
+        assert!(metrics.render().contains(&line), "{}", metrics.render());
+    }
 }

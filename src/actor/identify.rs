@@ -1,5 +1,7 @@
 //! From a proven authentication to a person: identity rules, the register, `sub`, claims, methods (decisions 7, 9).
 
+use std::time::Duration;
+
 use super::means::Means;
 use crate::assurance::amr::Evidence;
 use crate::config::model::{IdentitySource, SubjectSource};
@@ -8,7 +10,10 @@ use crate::ids::Subject;
 use crate::login::upstream::Authentication;
 use crate::login::{Login, Proven, Source, Unidentified};
 use crate::protocol::catalogue::ErrorCode;
-use crate::register::{Answer, RegisterFault};
+use crate::register::{Answer, Register, RegisterFault};
+
+/// The longest that one question to the register may take (decisions 7).
+const REGISTER_LIMIT: Duration = Duration::from_secs(6);
 
 /// # Errors
 /// The catalogue's Y01 codes: the person can't be identified, or the register can't be asked.
@@ -37,13 +42,18 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
 async fn confirm(means: &Means, support_id: &str, pivot: Identity) -> Result<Identity, ErrorCode> {
     let register = means.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
     let started = tokio::time::Instant::now();
-    let answer = register.identify(&pivot).await;
+    let answer = ask(register.as_ref(), &pivot).await;
     let outcome = answer.as_ref().map_or_else(RegisterFault::label, Answer::label);
     means.metrics.register_answered(outcome, started.elapsed());
     let identity = answer.map_err(|fault| fault.code()).and_then(Answer::into_identity).inspect_err(|code| {
         tracing::warn!(support_id, code = code.entry().code, outcome, "the register did not confirm the identity");
     })?;
     Ok(identity.with_contact_of(&pivot))
+}
+
+async fn ask(register: &dyn Register, pivot: &Identity) -> Result<Answer, RegisterFault> {
+    let answer = tokio::time::timeout(REGISTER_LIMIT, register.identify(pivot)).await;
+    answer.unwrap_or_else(|_| Err(RegisterFault::Unavailable("no answer in time".to_owned())))
 }
 
 /// The person's `sub` at the service provider of this login.
@@ -62,4 +72,27 @@ pub(super) fn subject(
         }
     };
     derived.map_err(crate::identity::sub::SubjectFault::code)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::identity::rules::{Required, Rules};
+
+    struct Mute;
+
+    #[async_trait::async_trait]
+    impl Register for Mute {
+        async fn identify(&self, _: &Identity) -> Result<Answer, RegisterFault> {
+            std::future::pending().await
+        }
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_register_that_does_not_answer_is_given_up_on() {
+        let rules = Rules { home_country: "99100".to_owned(), required: Required::SubjectOnly };
+        let pivot = Identity::from_claims(&serde_json::Map::new(), &rules).unwrap();
+        let fault = ask(&Mute, &pivot).await.unwrap_err();
+        assert_eq!(fault.code(), ErrorCode::RegisterUnavailable);
+    }
 }
