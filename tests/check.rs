@@ -3,49 +3,11 @@
 
 use std::fs;
 use std::path::Path;
-use std::process::{Command, Output};
 
 use tempfile::TempDir;
 
-const SETTINGS: &str = r#"
-platform = "standard"
-base_url = "http://localhost:8080"
-subject_key = { env = "SUBJECT_KEY" }
-connectors = "connectors"
-sandbox = true
-public.listen = "127.0.0.1:0"
-private.listen = "127.0.0.1:0"
-register.file.path = "register.csv"
-"#;
-
-const PERSONA: &str = r#"
-name = { en = "Persons" }
-levels = { lowest = "eidas1", highest = "eidas1" }
-kind.persona.persons = "persons.toml"
-"#;
-
-const PERSONS: &str = "[[person]]\nid = \"ada\"\nlabel = \"Ada\"\n";
-const REGISTER: &str = "given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n";
-
-fn passerelle(arguments: &[&str], folder: &Path) -> Output {
-    let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
-    command.args(arguments).arg(folder).env("SUBJECT_KEY", "0123456789abcdef0123456789abcdef").output().unwrap()
-}
-
-/// A configuration folder with keys, that `serve` would start with.
-fn good() -> TempDir {
-    let folder = tempfile::tempdir().unwrap();
-    let path = |name: &str| folder.path().join(name);
-    fs::create_dir(path("connectors")).unwrap();
-    fs::create_dir(path("service-providers")).unwrap();
-    fs::write(path("passerelle.toml"), SETTINGS).unwrap();
-    fs::write(path("connectors/persons.toml"), PERSONA).unwrap();
-    fs::write(path("persons.toml"), PERSONS).unwrap();
-    fs::write(path("register.csv"), REGISTER).unwrap();
-    fs::write(path("scopes.toml"), include_str!("../config/scopes.toml")).unwrap();
-    assert!(passerelle(&["keys", "new", "--dir"], &path("keys")).status.success());
-    folder
-}
+mod folder;
+use folder::{SETTINGS, good, passerelle};
 
 fn check(folder: &TempDir) -> (bool, String) {
     let output = passerelle(&["check", "--config"], folder.path());

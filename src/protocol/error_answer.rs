@@ -44,7 +44,8 @@ fn challenge(code: ErrorCode) -> Option<&'static str> {
         | ErrorCode::BearerTwice
         | ErrorCode::BearerOtherScheme
         | ErrorCode::BearerMalformed
-        | ErrorCode::BearerInQuery => Some("Bearer error=\"invalid_request\""),
+        | ErrorCode::BearerInQuery
+        | ErrorCode::BearerQueryMalformed => Some("Bearer error=\"invalid_request\""),
         ErrorCode::AccessTokenInvalid => Some("Bearer error=\"invalid_token\""),
         _ => None,
     }

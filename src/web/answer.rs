@@ -33,7 +33,7 @@ pub fn page(hub: &Hub, status: u16, locale: Locale, render: impl FnOnce(&Chrome<
     let html = render(&chrome);
     // No `form-action`: browsers apply it to the redirect behind a form, which here leads to the identity provider.
     let policy = format!(
-        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self' data:; base-uri 'none'; frame-ancestors 'none'"
+        "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'"
     );
     HttpResponse::build(status_code(status))
         .insert_header((CONTENT_TYPE, HTML))

@@ -49,6 +49,12 @@ pub fn query(query: &str) -> Result<Params, FormFault> {
     parse(query.as_bytes())
 }
 
+/// True if every percent sequence of an address decodes, to UTF-8.
+#[must_use]
+pub fn is_readable(path: &str) -> bool {
+    decode(path.as_bytes()).is_ok()
+}
+
 /// The pairs of a form body; what is too large is refused before it is all read.
 ///
 /// # Errors

@@ -1,12 +1,13 @@
 //! Every address of the public listener, and the methods it takes (decisions 2). Anything else is answered here too.
 
+use actix_web::guard::fn_guard;
 use actix_web::http::header::{ALLOW, HeaderValue};
 use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 
 use super::answer::json_error;
 use super::hub::{Hub, Sandbox};
 use super::shell::is_for_programs;
-use super::{authorize, login, metadata, problem, sandbox, token};
+use super::{authorize, form, login, metadata, problem, sandbox, token};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 
@@ -44,7 +45,9 @@ pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
 
 fn at(path: &'static str, allow: &'static str, routes: Vec<Route>) -> Resource {
     let refuse = move |hub: web::Data<Hub>, request: HttpRequest| async move { method_not_allowed(&hub, &request, allow) };
-    routes.into_iter().fold(web::resource(path), Resource::route).default_service(web::to(refuse))
+    // actix decodes what it can and replaces the rest: an address that can't be read names nothing here.
+    let resource = web::resource(path).guard(fn_guard(|context| form::is_readable(context.head().uri.path())));
+    routes.into_iter().fold(resource, Resource::route).default_service(web::to(refuse))
 }
 
 async fn not_found(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {

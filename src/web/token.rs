@@ -30,15 +30,17 @@ async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<
 }
 
 pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    let query = form::query(request.query_string()).unwrap_or_default();
-    let answered = match userinfo::parse(&authorization(&request), &query) {
-        Ok(token) => hub.grants.userinfo(token.reveal()).await,
-        Err(code) => Err(code),
-    };
-    match answered {
+    match tell(&hub, &request).await {
         Ok(token) => jwt(token),
         Err(code) => refused(&hub, code),
     }
+}
+
+async fn tell(hub: &Hub, request: &HttpRequest) -> Result<String, ErrorCode> {
+    // A query that can't be read is not an empty one: an access token may be in it.
+    let query = form::query(request.query_string()).map_err(|_| ErrorCode::BearerQueryMalformed)?;
+    let token = userinfo::parse(&authorization(request), &query)?;
+    hub.grants.userinfo(token.reveal()).await
 }
 
 /// Every `Authorization` header: two of them are a finding, not a choice.
