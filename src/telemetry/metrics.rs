@@ -2,11 +2,12 @@
 //!
 //! A value, not a global: each hub in a process has its own.
 
+use std::cell::RefCell;
 use std::fmt;
 use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 
-use prometheus::core::Collector;
+use prometheus::core::{Collector, Desc};
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
 use crate::env::Timestamp;
@@ -36,9 +37,18 @@ impl Listener {
 
 type Sampler = Box<dyn Fn(&Metrics) + Send + Sync>;
 
+/// A metric as it was declared, whether or not it has counted anything yet.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Declared {
+    /// The whole name; a histogram's samples append `_bucket`, `_sum` and `_count`.
+    pub name: String,
+    pub labels: Vec<String>,
+}
+
 /// What the hub counts. Methods take what happened; names and labels are known only here.
 pub struct Metrics {
     registry: Registry,
+    declared: Vec<Declared>,
     samplers: Mutex<Vec<Sampler>>,
     http_requests: IntCounterVec,
     http_seconds: HistogramVec,
@@ -66,7 +76,7 @@ impl Metrics {
     /// `Metric`: a name is declared twice or malformed, which a test would have seen.
     pub fn new(started: Timestamp) -> Result<Self, TelemetryFault> {
         let registry = Registry::new();
-        let declare = Declare(&registry);
+        let declare = Declare { registry: &registry, told: RefCell::default() };
         let build = declare.gauges("build_info", "Always 1; the labels say what runs.", &["version"])?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         declare.keep("process", Process::new(started))?;
@@ -101,8 +111,15 @@ impl Metrics {
             tokens_issued: declare.counters("tokens_issued_total", "Codes and tokens issued.", &["kind"])?,
             token_refusals: declare.counters("token_refusals_total", "Codes and tokens refused.", &["reason"])?,
             samplers: Mutex::default(),
+            declared: declare.told.into_inner(),
             registry,
         })
+    }
+
+    /// Every metric there is: [`Self::render`] leaves out what has counted nothing yet.
+    #[must_use]
+    pub fn declared(&self) -> &[Declared] {
+        &self.declared
     }
 
     /// Prometheus' text format, after asking the samplers.
@@ -236,8 +253,11 @@ const fn code(error: ErrorCode) -> &'static str {
     error.entry().code
 }
 
-/// Creates and registers in one go, so that no metric is forgotten.
-struct Declare<'r>(&'r Registry);
+/// Creates, registers and writes down in one go, so that no metric is forgotten.
+struct Declare<'r> {
+    registry: &'r Registry,
+    told: RefCell<Vec<Declared>>,
+}
 
 impl Declare<'_> {
     fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, TelemetryFault> {
@@ -260,7 +280,9 @@ impl Declare<'_> {
     fn keep<C: Collector + Clone + 'static>(&self, name: &str, metric: prometheus::Result<C>) -> Result<C, TelemetryFault> {
         let fault = |error: prometheus::Error| TelemetryFault::Metric { name: name.into(), reason: error.to_string() };
         let metric = metric.map_err(fault)?;
-        self.0.register(Box::new(metric.clone())).map_err(fault)?;
+        self.registry.register(Box::new(metric.clone())).map_err(fault)?;
+        let of = |desc: &Desc| Declared { name: desc.fq_name.clone(), labels: desc.variable_labels.clone() };
+        self.told.borrow_mut().extend(metric.desc().into_iter().map(of));
         Ok(metric)
     }
 }
@@ -337,6 +359,20 @@ mod tests {
         for name in ["process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "process_max_fds"] {
             assert!(text.contains(&format!("\n{name} ")), "{name} is missing in\n{text}");
         }
+    }
+
+    #[test]
+    fn what_is_rendered_was_declared() {
+        let metrics = metrics();
+        everything_once(&metrics);
+        let text = metrics.render();
+        let rendered = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
+        let declared: Vec<_> = metrics.declared().iter().map(|declared| declared.name.as_str()).collect();
+        for name in rendered {
+            assert!(declared.contains(&name), "{name} is missing in {declared:?}");
+        }
+        let calls = metrics.declared().iter().find(|declared| declared.name == "passerelle_connector_calls_total").unwrap();
+        assert_eq!(calls.labels, ["connector", "operation", "outcome"]);
     }
 
     #[test]

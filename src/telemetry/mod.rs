@@ -10,7 +10,7 @@ mod process;
 
 pub(crate) use logging::at_level;
 pub use logging::{check_filter, init_logging, refused};
-pub use metrics::{Listener, Metrics, StoreMeter};
+pub use metrics::{Declared, Listener, Metrics, StoreMeter};
 
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum TelemetryFault {
