@@ -16,7 +16,7 @@
 //! | L2 | [`store`], [`connector`], [`register`] | L0, L1, never each other |
 //! | L1 | [`login`], [`session`] | L0, `identity`, `assurance`; pure: no async, no clock, no randomness of their own |
 //! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`] | L0, each other where it is obvious and one-way |
-//! | L0 | [`protocol`], [`ids`], [`env`], [`digest`] | nothing above |
+//! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`] | nothing above |
 //!
 //! # The life of one login
 //!

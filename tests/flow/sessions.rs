@@ -162,7 +162,7 @@ async fn before_a_yes_prompt_none_gets_consent_required() {
 }
 
 #[actix_web::test]
-async fn one_persons_yes_is_not_anothers() {
+async fn one_persons_yes_is_not_that_of_another() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     browser.authorize(&Authorize::by("clinic")).await.finish_as("angela").await.code();

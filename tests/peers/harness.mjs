@@ -45,13 +45,16 @@ function launch(name, args) {
     stream.on('data', (chunk) => { state.output += chunk; log.write(chunk); });
   }
   const exit = new Promise((resolve) => {
-    child.once('error', (error) => { state.ended = String(error); resolve(); });
-    child.once('exit', (code, signal) => { state.ended = signal ?? code; resolve(); });
+    child.once('error', (error) => { state.ended = String(error); resolve(state.ended); });
+    child.once('exit', (code, signal) => { state.ended = signal ?? code; resolve(state.ended); });
   });
   const orphan = () => child.kill('SIGKILL');
   process.once('exit', orphan);
   return {
     state,
+    /** Settles with the exit status, or with the name of the signal that ended it. */
+    exited: exit,
+    signal: (signal) => child.kill(signal),
     async until(condition, what, seconds = 30) {
       const deadline = performance.now() + seconds * 1000;
       for (;;) {
@@ -157,7 +160,7 @@ export async function startHub(name, { port, privatePort, ...options }) {
     await stop();
     throw error;
   }
-  return { folder: config.folder, base, issuer: `${base}/api/v2`, privateBase: `http://127.0.0.1:${privatePort}`, log: () => hub.state.output, stop };
+  return { folder: config.folder, base, issuer: `${base}/api/v2`, privateBase: `http://127.0.0.1:${privatePort}`, log: () => hub.state.output, signal: hub.signal, exited: hub.exited, stop };
 }
 
 /** The demo on free ports: `url` is the demo service provider's address. */
