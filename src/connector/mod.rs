@@ -3,12 +3,8 @@
 //! Owns: the upstream protocol and every check on what an identity provider says (decisions 10). Must not know:
 //! actors, stores, service providers, pages.
 
-pub mod guard;
 pub mod oidc;
 pub mod persona;
-
-#[cfg(test)]
-mod fake;
 
 use std::sync::Arc;
 
@@ -17,6 +13,7 @@ use async_trait::async_trait;
 use self::oidc::OidcConnector;
 use self::persona::PersonaConnector;
 use crate::config::model::{ConnectorFile, ConnectorKind, SecretRef};
+use crate::egress::guard::GuardFault;
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
@@ -106,5 +103,17 @@ pub struct ConnectorFault {
 impl ConnectorFault {
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
         Self { code, detail: detail.into() }
+    }
+}
+
+impl From<GuardFault> for ConnectorFault {
+    fn from(fault: GuardFault) -> Self {
+        let code = match &fault {
+            GuardFault::AddressForbidden(_) => ErrorCode::IdpAddressForbidden,
+            GuardFault::Unreachable { .. } => ErrorCode::IdpUnreachable,
+            GuardFault::Timeout(_) => ErrorCode::IdpTimeout,
+            GuardFault::TooLarge { .. } => ErrorCode::IdpTooLarge,
+        };
+        Self::new(code, fault.to_string())
     }
 }

@@ -4,12 +4,11 @@
 //! providers, sessions, pages. OpenID Connect Core 1.0 (3.1, 5.3), Discovery 1.0; RFC 6749, 7636, 9207, 9700.
 //!
 //! `openidconnect` builds the authorization URL, exchanges the code and judges the ID token's claims; signatures are
-//! opened by `token::verify`, calls go through [`super::guard`].
+//! opened by `token::verify`, calls go through [`crate::egress::guard`].
 
 mod departure;
 mod exchange;
 mod id_token;
-mod kept;
 mod keys;
 mod metadata;
 mod userinfo;
@@ -21,13 +20,13 @@ use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use self::exchange::Granted;
-use self::kept::{Kept, Standing};
 use self::metadata::Provider;
-use super::guard::{CallLimits, Guard, Schemes};
 use super::{Connector, ConnectorFault, ConnectorRefused};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::config::model::{AuthTimeSource, ConnectorFile, Levels, OidcKind};
+use crate::egress::guard::{CallLimits, Guard, Schemes};
+use crate::egress::kept::{Kept, Standing};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
@@ -55,8 +54,8 @@ struct Upstream {
     acr: BTreeMap<Level, Vec<String>>,
     assumed_level: Option<Level>,
     amr: Vec<String>,
-    provider: Kept<Provider>,
-    keys: Kept<VerificationKeys>,
+    provider: Kept<Provider, ConnectorFault>,
+    keys: Kept<VerificationKeys, ConnectorFault>,
     skew: Mutex<Option<i64>>,
 }
 

@@ -17,7 +17,7 @@ use serde_json::{Map, Value};
 use super::metadata::Provider;
 use super::printable;
 use crate::connector::ConnectorFault;
-use crate::connector::guard::Guard;
+use crate::egress::guard::Guard;
 use crate::ids::Secret;
 use crate::login::upstream::Attempt;
 use crate::protocol::catalogue::ErrorCode;

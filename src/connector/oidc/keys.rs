@@ -11,11 +11,11 @@ use openidconnect::{JsonWebKey, JsonWebKeyAlgorithm, JsonWebKeyId, SignatureVeri
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use url::Url;
 
-use super::kept::{Fetched, life_of};
 use super::metadata;
 use crate::connector::ConnectorFault;
-use crate::connector::guard::Guard;
 use crate::digest;
+use crate::egress::guard::Guard;
+use crate::egress::kept::{Fetched, life_of};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::verify::VerificationKeys;

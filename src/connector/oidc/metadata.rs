@@ -16,10 +16,10 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use super::kept::{Fetched, life_of};
 use crate::config::model::OidcKind;
 use crate::connector::ConnectorFault;
-use crate::connector::guard::Guard;
+use crate::egress::guard::Guard;
+use crate::egress::kept::{Fetched, life_of};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;

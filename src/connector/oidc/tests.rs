@@ -3,11 +3,11 @@ use std::time::Duration;
 use josekit::jws::{ES256, HS256, JwsSigner};
 use serde_json::json;
 
-use super::super::fake::Told;
 use super::fake_idp::*;
 use super::*;
 use crate::assurance::Level;
 use crate::digest;
+use crate::egress::fake::Told;
 use crate::env::{HandClock, SeededEntropy};
 
 fn query_of(url: &str) -> std::collections::BTreeMap<String, String> {

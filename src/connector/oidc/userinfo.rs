@@ -10,7 +10,7 @@ use url::Url;
 
 use super::id_token::TOLERANCE;
 use crate::connector::ConnectorFault;
-use crate::connector::guard::Guard;
+use crate::egress::guard::Guard;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;

@@ -16,10 +16,6 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use url::{Host, Url};
 
-use crate::protocol::catalogue::ErrorCode;
-
-use super::ConnectorFault;
-
 /// Which schemes may be called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Schemes {
@@ -54,18 +50,6 @@ pub enum GuardFault {
     Timeout(String),
     #[error("the answer of {host} is larger than {limit} bytes")]
     TooLarge { host: String, limit: usize },
-}
-
-impl From<GuardFault> for ConnectorFault {
-    fn from(fault: GuardFault) -> Self {
-        let code = match &fault {
-            GuardFault::AddressForbidden(_) => ErrorCode::IdpAddressForbidden,
-            GuardFault::Unreachable { .. } => ErrorCode::IdpUnreachable,
-            GuardFault::Timeout(_) => ErrorCode::IdpTimeout,
-            GuardFault::TooLarge { .. } => ErrorCode::IdpTooLarge,
-        };
-        Self::new(code, fault.to_string())
-    }
 }
 
 /// An HTTP client with its own pool of connections.
@@ -155,7 +139,7 @@ impl AddressRules {
         match url.scheme() {
             "https" => {}
             "http" if self.schemes == Schemes::HttpToo => {}
-            "http" => return refuse("http is not allowed; use https, or set insecure_http = true in the connector's file"),
+            "http" => return refuse("http is not allowed; use https, or set insecure_http = true in the file that names it"),
             _ => return refuse("only https is called"),
         }
         if !url.username().is_empty() || url.password().is_some() {

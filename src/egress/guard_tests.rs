@@ -1,5 +1,5 @@
-use super::super::fake::{FakeServer, Told};
 use super::*;
+use crate::egress::fake::{FakeServer, Told};
 
 fn guard(schemes: Schemes, internal: &[&str]) -> Guard {
     let internal: Vec<String> = internal.iter().map(|host| (*host).to_owned()).collect();

@@ -1,8 +1,9 @@
-//! A document of the identity provider (metadata, keys): fetched when first needed, refreshed before it is old, and
-//! kept while the identity provider is down (decisions 10).
+//! A document of somebody else (metadata, keys): fetched when first needed, refreshed before it is old, and kept while
+//! its server is down (decisions 10).
 //!
 //! Owns: when to fetch, and that one fetch serves all who wait. Must not know: what is fetched, or how.
 
+use std::fmt::Display;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -11,7 +12,6 @@ use std::time::Duration;
 use arc_swap::ArcSwapOption;
 use http::HeaderMap;
 
-use crate::connector::ConnectorFault;
 use crate::env::{Env, Timestamp};
 
 const DEFAULT_LIFE: Duration = Duration::from_secs(600);
@@ -38,7 +38,8 @@ pub enum Standing<T> {
     Absent,
 }
 
-pub struct Kept<T> {
+/// `F` is the fault of a fetch.
+pub struct Kept<T, F> {
     copy: ArcSwapOption<KeptCopy<T>>,
     /// Milliseconds: not to be refreshed before.
     retry_at: AtomicU64,
@@ -47,7 +48,8 @@ pub struct Kept<T> {
     turn: tokio::sync::Mutex<Turn>,
     /// How many fetches have finished, so that those who waited for one know.
     finished: AtomicU64,
-    last_fault: Mutex<Option<ConnectorFault>>,
+    /// What the last finished fetch came to.
+    last: Mutex<Option<Result<Arc<T>, F>>>,
 }
 
 struct KeptCopy<T> {
@@ -61,7 +63,7 @@ struct Turn {
     forced_at: Option<Timestamp>,
 }
 
-impl<T> Default for Kept<T> {
+impl<T, F> Default for Kept<T, F> {
     fn default() -> Self {
         Self {
             copy: ArcSwapOption::empty(),
@@ -69,12 +71,12 @@ impl<T> Default for Kept<T> {
             refreshing: AtomicBool::default(),
             turn: tokio::sync::Mutex::default(),
             finished: AtomicU64::default(),
-            last_fault: Mutex::default(),
+            last: Mutex::default(),
         }
     }
 }
 
-impl<T> Kept<T> {
+impl<T, F: Clone + Display> Kept<T, F> {
     pub fn standing(&self, now: Timestamp) -> Standing<T> {
         let Some(copy) = self.copy.load_full() else { return Standing::Absent };
         let value = Arc::clone(&copy.value);
@@ -93,18 +95,15 @@ impl<T> Kept<T> {
     ///
     /// # Errors
     /// The fetch's fault; an older copy stays.
-    pub async fn fetch(
-        &self,
-        env: &Env,
-        fetch: impl Future<Output = Result<Fetched<T>, ConnectorFault>>,
-    ) -> Result<Arc<T>, ConnectorFault> {
+    pub async fn fetch(&self, env: &Env, fetch: impl Future<Output = Result<Fetched<T>, F>>) -> Result<Arc<T>, F> {
         let seen = self.finished.load(Ordering::SeqCst);
         let _turn = self.turn.lock().await;
-        if self.finished.load(Ordering::SeqCst) != seen {
-            return self.outcome();
+        if self.finished.load(Ordering::SeqCst) != seen
+            && let Some(outcome) = self.last.lock().unwrap_or_else(PoisonError::into_inner).clone()
+        {
+            return outcome;
         }
-        self.settle(fetch.await, env.now());
-        self.outcome()
+        self.settle(fetch.await, env.now())
     }
 
     /// The copy lacks what a login needs (an unknown `kid`): fetches it ahead of time, at most once a minute, and
@@ -116,8 +115,8 @@ impl<T> Kept<T> {
         &self,
         lacking: &Arc<T>,
         env: &Env,
-        fetch: impl Future<Output = Result<Fetched<T>, ConnectorFault>>,
-    ) -> Result<Arc<T>, ConnectorFault> {
+        fetch: impl Future<Output = Result<Fetched<T>, F>>,
+    ) -> Result<Arc<T>, F> {
         let mut turn = self.turn.lock().await;
         let now = env.now();
         match self.copy.load_full() {
@@ -126,40 +125,26 @@ impl<T> Kept<T> {
             _ => {}
         }
         turn.forced_at = Some(now);
-        self.settle(fetch.await, env.now());
-        self.outcome()
+        self.settle(fetch.await, env.now())
     }
 
-    fn settle(&self, outcome: Result<Fetched<T>, ConnectorFault>, now: Timestamp) {
-        let fault = match outcome {
-            Ok(Fetched { value, life }) => {
-                let copy = KeptCopy { value: Arc::new(value), refresh_at: now + life * 3 / 4, stale_at: now + life };
-                self.copy.store(Some(Arc::new(copy)));
-                None
+    fn settle(&self, outcome: Result<Fetched<T>, F>, now: Timestamp) -> Result<Arc<T>, F> {
+        let outcome = outcome.map(|Fetched { value, life }| {
+            let value = Arc::new(value);
+            let copy = KeptCopy { value: Arc::clone(&value), refresh_at: now + life * 3 / 4, stale_at: now + life };
+            self.copy.store(Some(Arc::new(copy)));
+            value
+        });
+        if let Err(fault) = &outcome {
+            if self.copy.load().is_some() {
+                tracing::warn!(%fault, "the last good copy of a fetched document serves");
             }
-            Err(fault) => {
-                if self.copy.load().is_some() {
-                    tracing::warn!(%fault, "the last good copy of the identity provider's documents serves");
-                }
-                self.retry_at.store((now + RETRY).millis(), Ordering::SeqCst);
-                Some(fault)
-            }
-        };
-        *self.last_fault.lock().unwrap_or_else(PoisonError::into_inner) = fault;
+            self.retry_at.store((now + RETRY).millis(), Ordering::SeqCst);
+        }
+        *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());
         self.refreshing.store(false, Ordering::SeqCst);
         self.finished.fetch_add(1, Ordering::SeqCst);
-    }
-
-    /// What the last finished fetch came to.
-    fn outcome(&self) -> Result<Arc<T>, ConnectorFault> {
-        let fault = self.last_fault.lock().unwrap_or_else(PoisonError::into_inner).clone();
-        match (fault, self.copy.load_full()) {
-            (None, Some(copy)) => Ok(Arc::clone(&copy.value)),
-            (Some(fault), _) => Err(fault),
-            (None, None) => {
-                Err(ConnectorFault::new(crate::protocol::catalogue::ErrorCode::Internal, "a fetch ended without an outcome"))
-            }
-        }
+        outcome
     }
 }
 
@@ -180,19 +165,18 @@ pub fn life_of(headers: &HeaderMap) -> Duration {
 mod tests {
     use super::*;
     use crate::env::{HandClock, SeededEntropy};
-    use crate::protocol::catalogue::ErrorCode;
 
     fn world() -> (Arc<HandClock>, Env) {
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
         (Arc::clone(&clock), Env::new(clock, Arc::new(SeededEntropy::new(1))))
     }
 
-    fn brings(value: u32) -> Result<Fetched<u32>, ConnectorFault> {
+    fn brings(value: u32) -> Result<Fetched<u32>, &'static str> {
         Ok(Fetched { value, life: Duration::from_secs(600) })
     }
 
-    fn fails() -> Result<Fetched<u32>, ConnectorFault> {
-        Err(ConnectorFault::new(ErrorCode::IdpUnreachable, "down"))
+    fn fails() -> Result<Fetched<u32>, &'static str> {
+        Err("down")
     }
 
     #[tokio::test]
@@ -217,7 +201,7 @@ mod tests {
     async fn those_who_wait_share_one_fetch_and_its_outcome() {
         let (_, env) = world();
         let (kept, calls) = (Kept::default(), AtomicU64::new(0));
-        let slow = |outcome: Result<Fetched<u32>, ConnectorFault>| {
+        let slow = |outcome: Result<Fetched<u32>, &'static str>| {
             let calls = &calls;
             async move {
                 tokio::task::yield_now().await;
