@@ -13,7 +13,7 @@ use crate::app::{BuildFault, Keys, Parts, Program, Running};
 use crate::config::Problem;
 use crate::env::Env;
 use crate::token::{Keyring, KeyringFault};
-use federation::{IDENTITY_PROVIDERS, Secrets};
+use federation::{Files, IDENTITY_PROVIDERS, Secrets};
 use service_provider::{DemoServiceProvider, SetupFault};
 
 #[derive(thiserror::Error, Debug)]
@@ -43,6 +43,8 @@ pub struct Demo {
     pub private: String,
     pub identity_providers: Vec<String>,
     programs: Vec<Running>,
+    /// The programs read their folders again while they run.
+    _files: Vec<Files>,
     service_provider: actix_web::dev::ServerHandle,
 }
 
@@ -82,22 +84,25 @@ impl Demo {
         let service_provider = origin(&listeners.service_provider)?;
         let secrets = Secrets::fresh(env);
 
-        let mut programs = Vec::new();
+        let (mut programs, mut kept) = (Vec::new(), Vec::new());
         for ((provider, address), listener) in
             IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers)
         {
             let files = federation::identity_provider(provider, address, &hub, &secrets)?;
             programs.push(Program::build(&files.load()?, parts(env)?)?.start(listener, None)?);
+            kept.push(files);
         }
         let files = federation::hub(&hub, &identity_providers, &service_provider, &secrets)?;
         let private = origin(&listeners.private)?;
         programs.push(Program::build(&files.load()?, parts(env)?)?.start(listeners.hub, Some(listeners.private))?);
+        kept.push(files);
 
         let settings = federation::service_provider(&hub, &service_provider, &secrets);
         let server = DemoServiceProvider::new(settings, env.clone())?.start(listeners.service_provider)?;
         let handle = server.handle();
         actix::spawn(server);
-        Ok(Self { open: format!("{service_provider}/"), hub, private, identity_providers, programs, service_provider: handle })
+        let open = format!("{service_provider}/");
+        Ok(Self { open, hub, private, identity_providers, programs, _files: kept, service_provider: handle })
     }
 
     /// Ends everything, the service provider first.
