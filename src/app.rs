@@ -64,6 +64,8 @@ pub enum BuildFault {
     #[error("the scope table is unusable: {0}")]
     Scopes(#[from] crate::identity::scopes::ScopeTableFault),
     #[error(transparent)]
+    ClientKeys(#[from] crate::grant::client_keys::DirectoryFault),
+    #[error(transparent)]
     Shell(#[from] crate::web::shell::ShellFault),
     #[error(transparent)]
     Telemetry(#[from] crate::telemetry::TelemetryFault),
@@ -110,10 +112,11 @@ impl Program {
     pub fn build(loaded: &Loaded, parts: Parts) -> Result<Self, BuildFault> {
         let Parts { env, keys } = parts;
         let settings = &loaded.settings;
-        let Prepared { metrics, federation, keys, plans, register, subject_key, discovery, shell } =
+        let Prepared { metrics, federation, client_keys, keys, plans, register, subject_key, discovery, shell } =
             prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let store = store(loaded, &metrics);
         let (keyring, own_keys) = keys::share(keys, &settings.keys, &env);
+        actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
         let workers = workers(settings.limits.workers);
         let arbiters: Vec<Arbiter> = (0..workers).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
@@ -140,6 +143,7 @@ impl Program {
             signer: Arc::clone(&keyring) as Arc<_>,
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             federation: Arc::clone(&federation),
+            client_keys,
             metrics: Arc::clone(&metrics),
             env: env.clone(),
             platform: settings.platform,

@@ -10,6 +10,7 @@ use crate::config::model::RegisterConfig;
 use crate::config::{ConfiguredConnector, Federation, Loaded};
 use crate::connector;
 use crate::env::Env;
+use crate::grant::client_keys::KeyDirectory;
 use crate::identity::sub::SubjectKey;
 use crate::ids::{ConnectorId, Scope};
 use crate::protocol::discovery;
@@ -24,6 +25,7 @@ use crate::web::shell::Shell;
 pub(super) struct Prepared {
     pub metrics: Arc<Metrics>,
     pub federation: Arc<Federation>,
+    pub client_keys: Arc<KeyDirectory>,
     pub keys: keys::Read,
     pub plans: Vec<Plan>,
     pub register: Option<Arc<dyn Register>>,
@@ -40,6 +42,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let filter = keep(&mut faults, telemetry::check_filter(&settings.log.filter));
     let metrics = keep(&mut faults, Metrics::new(now).map(Arc::new));
     let federation = keep(&mut faults, Federation::of(loaded).map(Arc::new));
+    let client_keys = federation.as_ref().and_then(|federation| keep(&mut faults, KeyDirectory::new(federation).map(Arc::new)));
     let keys = keep(&mut faults, keys::read(&settings.keys, now, keys));
     let plans: Vec<_> =
         loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, settings.sandbox, env))).collect();
@@ -53,6 +56,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
         Some(Prepared {
             metrics: metrics?,
             federation: federation?,
+            client_keys: client_keys?,
             keys: keys?,
             plans: plans.into_iter().collect::<Option<_>>()?,
             register: register?,

@@ -56,8 +56,8 @@ fn compare(node: Node<'_>, value: &serde_json::Value, prefix: &str, text: &str, 
     for name in node.keys() {
         let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
         let (child, found) = (node.child(name).unwrap(), value.get(name));
-        // `{ file = … }` or `{ env = … }`: one of the two is enough.
-        let is_secret = child.keys() == ["env", "file"];
+        // `{ file = … }` or another way to say it: one of the two is enough.
+        let is_secret = [["env", "file"], ["file", "keys"]].iter().any(|pair| child.keys() == pair);
         match found {
             None => missing.push(key),
             Some(table) if child.kind() == Kind::Table && !is_secret => compare(child, table, &key, text, missing),

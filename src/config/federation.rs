@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{Loaded, RegisteredClient};
+use super::{KeySource, Loaded, RegisteredClient};
 use crate::identity::scopes::{ScopeTable, ScopeTableFault};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::SigningAlg;
@@ -21,6 +21,7 @@ pub struct Service {
     pub id_token_signed_response_alg: SigningAlg,
     pub userinfo_signed_response_alg: SigningAlg,
     pub blocked_connectors: Vec<ConnectorId>,
+    pub keys: KeySource,
 }
 
 impl Service {
@@ -43,6 +44,7 @@ impl Service {
             id_token_signed_response_alg: file.id_token_signed_response_alg,
             userinfo_signed_response_alg: file.userinfo_signed_response_alg,
             blocked_connectors: file.blocked_connectors.clone(),
+            keys: client.keys.clone(),
         }
     }
 }
@@ -83,6 +85,11 @@ impl Federation {
     #[must_use]
     pub fn service(&self, client_id: &ClientId) -> Option<&Service> {
         self.services.get(client_id)
+    }
+
+    /// Every service provider, active or not.
+    pub fn services(&self) -> impl Iterator<Item = &Service> {
+        self.services.values()
     }
 
     /// A service provider that may be served.

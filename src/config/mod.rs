@@ -7,6 +7,7 @@
 //! [`Problem`] that was found; never a part. A running hub re-reads connectors alone, by [`connectors::load_folder`].
 
 mod address;
+pub mod client_keys;
 pub mod connectors;
 mod environment;
 pub mod federation;
@@ -32,6 +33,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
+pub use client_keys::{JwksUri, KeySource};
 pub use connectors::{ConfiguredConnector, Sandbox};
 pub use environment::Environment;
 pub use federation::{Federation, Service, Unavailable};

@@ -264,9 +264,42 @@ pub struct ServiceProvider {
     /// Connectors that can't be used for this service provider.
     #[serde(default)]
     pub blocked_connectors: Vec<ConnectorId>,
-    /// Allows http redirect URIs beyond loopback.
+    /// Its public keys: for its signatures (`private_key_jwt`), and on the high platform those that it is answered to.
+    #[serde(default)]
+    pub jwks: Option<JwksSource>,
+    /// Instead of `jwks`: where it publishes them. Fetched in the background, refreshed before they are old.
+    #[serde(default)]
+    pub jwks_uri: Option<String>,
+    /// Allows http addresses beyond loopback, and http for `jwks_uri`.
     #[serde(default)]
     pub insecure_http: bool,
+    /// Hosts of `jwks_uri` that may resolve to loopback, link-local or private addresses.
+    #[serde(default)]
+    pub internal_hosts: Vec<String>,
+}
+
+/// A JWK Set (RFC 7517), public keys only: `{ file = "path" }`, or the keys themselves as `[[jwks.keys]]` tables.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct JwksSource {
+    /// JSON file of the key set; the path counts from the configuration folder.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// The keys themselves, each with the members of its JWK.
+    #[serde(default)]
+    pub keys: Vec<Jwk>,
+}
+
+/// One public key, with the members of its JWK: kty, kid, use, alg, and crv, x, y or n, e.
+// Never printed: somebody may have pasted a private one.
+#[derive(Clone, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub struct Jwk(BTreeMap<String, serde_json::Value>);
+
+impl std::fmt::Debug for Jwk {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Jwk(***)")
+    }
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]

@@ -7,6 +7,7 @@ use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::Platform;
 
 use super::address::{self, Http};
+use super::client_keys::{self, KeySource};
 use super::connectors::ConfiguredConnector;
 use super::model::ServiceProvider;
 use super::problem::Problem;
@@ -21,6 +22,8 @@ pub struct RegisteredClient {
     pub secret_sha256: Vec<[u8; 32]>,
     /// What its subjects are derived for: the declared sector, else the client_id.
     pub sector: String,
+    /// Its public keys, or where they are to be had.
+    pub keys: KeySource,
 }
 
 /// A file that could be read, for the checks that need all of them.
@@ -66,7 +69,8 @@ pub fn check(
         problems.extend(faults.into_iter().filter_map(Result::err));
         let secret_sha256 = secret_sha256.into_iter().flatten().collect();
         let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
-        registered.insert(file.client_id.clone(), RegisteredClient { file, secret_sha256, sector });
+        let keys = client_keys::source(&source, &file, context, problems);
+        registered.insert(file.client_id.clone(), RegisteredClient { file, secret_sha256, sector, keys });
     }
     registered
 }

@@ -62,7 +62,7 @@ impl Folder {
         self
     }
 
-    fn edit(self, file: &str, from: &str, to: &str) -> Self {
+    pub(super) fn edit(self, file: &str, from: &str, to: &str) -> Self {
         let text = fs::read_to_string(self.root.path().join(file)).unwrap();
         assert!(text.contains(from), "{file} has no {from:?}");
         self.with(file, text.replacen(from, to, 1))
@@ -94,7 +94,7 @@ impl Folder {
 
     /// The only problem: file (relative to the folder), key and both texts.
     #[track_caller]
-    fn problem(&self) -> (String, String, String) {
+    pub(super) fn problem(&self) -> (String, String, String) {
         let problems = self.load().map(|_| ()).expect_err("the folder must be refused");
         let [problem] = problems.as_slice() else { panic!("one problem expected: {problems:#?}") };
         let file =

@@ -91,6 +91,11 @@ impl<T, F: Clone + Display> Kept<T, F> {
         }
     }
 
+    /// The last good copy, however old. Asks nobody to do anything about it.
+    pub fn latest(&self) -> Option<Arc<T>> {
+        self.copy.load().as_ref().map(|copy| Arc::clone(&copy.value))
+    }
+
     /// Fetches, or waits for the fetch that is under way and shares its outcome.
     ///
     /// # Errors

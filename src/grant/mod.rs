@@ -4,6 +4,7 @@
 //! know: HTTP, actors, how a login came about, which store or which signer is behind the ports.
 
 pub mod client;
+pub mod client_keys;
 mod code;
 pub mod hint;
 mod records;
@@ -24,6 +25,7 @@ use crate::telemetry::Metrics;
 use crate::token::Signer;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
+use client_keys::KeyDirectory;
 
 /// What redeeming and judging work with. One for the program, shared by all.
 pub struct Grants {
@@ -31,6 +33,8 @@ pub struct Grants {
     pub signer: Arc<dyn Signer>,
     pub gate: Arc<dyn Gate>,
     pub federation: Arc<Federation>,
+    /// Every service provider's public keys.
+    pub client_keys: Arc<KeyDirectory>,
     pub metrics: Arc<Metrics>,
     pub env: Env,
     pub platform: Platform,

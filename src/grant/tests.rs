@@ -12,11 +12,12 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 use serde_json::Value;
 
+use super::client_keys::KeyDirectory;
 use super::{Gate, Grants, Lives};
 use crate::assurance::{Level, Platform};
 use crate::config::Federation;
-use crate::config::Service;
 use crate::config::federation::Unavailable;
+use crate::config::{KeySource, Service};
 use crate::digest;
 use crate::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
 use crate::identity::scopes::ScopeTable;
@@ -71,7 +72,13 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         id_token_signed_response_alg: alg,
         userinfo_signed_response_alg: alg,
         blocked_connectors: vec![],
+        keys: KeySource::None,
     }
+}
+
+/// An active one with these keys.
+pub(super) fn service_with(client_id: &str, keys: KeySource) -> Service {
+    Service { keys, ..service(client_id, true, SigningAlg::ES256) }
 }
 
 fn federation(sp_is_active: bool) -> Arc<Federation> {
@@ -97,6 +104,7 @@ impl Hub {
             signer: Arc::clone(&RING) as _,
             gate: Arc::clone(&gate) as _,
             federation: federation(true),
+            client_keys: Arc::new(KeyDirectory::new(&federation(true)).unwrap()),
             metrics: Arc::new(Metrics::new(OPENED).unwrap()),
             env: Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1))),
             platform: Platform::Standard,

@@ -1,4 +1,4 @@
-//! The two signature algorithms the hub speaks, by their JOSE names.
+//! The signature and encryption algorithms the hub speaks, by their JOSE names.
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,6 +17,48 @@ impl SigningAlg {
         match self {
             Self::ES256 => "ES256",
             Self::RS256 => "RS256",
+        }
+    }
+}
+
+/// How the key of a JWE is agreed on or wrapped (RFC 7518, 4.1).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
+pub enum EncryptionAlg {
+    #[serde(rename = "ECDH-ES")]
+    EcdhEs,
+    #[serde(rename = "RSA-OAEP-256")]
+    RsaOaep256,
+    /// Only for software that can do no better: it hashes with SHA-1.
+    #[serde(rename = "RSA-OAEP")]
+    RsaOaep,
+}
+
+impl EncryptionAlg {
+    /// Best first.
+    pub const ALL: [Self; 3] = [Self::EcdhEs, Self::RsaOaep256, Self::RsaOaep];
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::EcdhEs => "ECDH-ES",
+            Self::RsaOaep256 => "RSA-OAEP-256",
+            Self::RsaOaep => "RSA-OAEP",
+        }
+    }
+}
+
+/// How the content of a JWE is encrypted (RFC 7518, 5.1): there is one way.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Default, Serialize, Deserialize, JsonSchema)]
+pub enum ContentEncryption {
+    #[default]
+    A256GCM,
+}
+
+impl ContentEncryption {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::A256GCM => "A256GCM",
         }
     }
 }

@@ -18,7 +18,7 @@ use crate::protocol::json;
 /// The longest compact serialization that is looked at.
 pub const MAX_BYTES: usize = 64 * 1024;
 /// The most keys that are taken from one key set.
-const MAX_KEYS: usize = 100;
+pub(super) const MAX_KEYS: usize = 100;
 
 /// A JWS whose signature holds. Its claims still have to be judged.
 #[derive(Clone, PartialEq)]
@@ -179,7 +179,7 @@ impl Key {
     }
 }
 
-fn modulus_bits(n: &str) -> Option<usize> {
+pub(super) fn modulus_bits(n: &str) -> Option<usize> {
     let bytes = digest::from_base64url(n)?;
     let start = bytes.iter().position(|byte| *byte != 0)?;
     let significant = bytes.get(start..)?;

@@ -1,0 +1,190 @@
+//! The public keys of every service provider: those of its file, or those that it publishes at its `jwks_uri`.
+//!
+//! Owns: fetching them in the background, refreshing them before they are old, keeping the last good copy while their
+//! server is down (decisions 6, 10). Must not know: what is verified or sealed with them.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+
+use crate::config::{Federation, JwksUri, KeySource};
+use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
+use crate::egress::kept::{Fetched, Kept, Standing, life_of};
+use crate::env::Env;
+use crate::ids::ClientId;
+use crate::token::ClientKeys;
+use crate::token::client_keys::ClientKeysFault;
+
+/// How often it is looked whether any key set is missing or old.
+const ROUND: Duration = Duration::from_secs(10);
+/// Calls at once; a hundred slow servers must not delay the hundred and first for long.
+const CALLS: usize = 16;
+/// A key set of a hundred keys with their certificates fits twice.
+const LIMITS: CallLimits = CallLimits { body: 256 * 1024, ..CallLimits::DEFAULT };
+
+/// Where every service provider's keys are looked up. One for the program.
+pub struct KeyDirectory {
+    sets: BTreeMap<ClientId, Set>,
+}
+
+enum Set {
+    Inline(Arc<ClientKeys>),
+    Published(Box<Published>),
+}
+
+struct Published {
+    client_id: ClientId,
+    uri: String,
+    guard: Guard,
+    kept: Kept<ClientKeys, FetchFault>,
+}
+
+/// A `jwks_uri` that could never be called.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+#[error("the jwks_uri of service provider {client_id} can't be called: {fault}")]
+pub struct DirectoryFault {
+    client_id: ClientId,
+    fault: GuardFault,
+}
+
+/// Why a key set was not had. Names the host at most, nothing of the answer.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum FetchFault {
+    #[error(transparent)]
+    Guard(#[from] GuardFault),
+    #[error("it was answered with status {0}")]
+    Status(u16),
+    #[error("what came {0}")]
+    Set(#[from] ClientKeysFault),
+}
+
+impl KeyDirectory {
+    /// Nothing is fetched yet: see [`KeyDirectory::follow`].
+    ///
+    /// # Errors
+    /// An address that must not be called.
+    pub fn new(federation: &Federation) -> Result<Self, DirectoryFault> {
+        // A client keeps roots and connections of its own, so those of the same rules share one.
+        let mut guards: Vec<((Schemes, &[String]), Guard)> = Vec::new();
+        let mut sets = BTreeMap::new();
+        for service in federation.services() {
+            let client_id = service.registration.client_id.clone();
+            let set = match &service.keys {
+                KeySource::None => continue,
+                KeySource::Inline(keys) => Set::Inline(Arc::clone(keys)),
+                KeySource::Uri(address) => {
+                    let published = Published::new(&client_id, address, &mut guards);
+                    Set::Published(Box::new(published.map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?))
+                }
+            };
+            sets.insert(client_id, set);
+        }
+        Ok(Self { sets })
+    }
+
+    /// The keys as they are known now, parsed; the last good copy where they are published. `None`: the service
+    /// provider has none, or they have never been fetched.
+    #[must_use]
+    pub fn keys(&self, client_id: &ClientId) -> Option<Arc<ClientKeys>> {
+        match self.sets.get(client_id)? {
+            Set::Inline(keys) => Some(Arc::clone(keys)),
+            Set::Published(published) => published.kept.latest(),
+        }
+    }
+
+    /// `lacking`, as [`KeyDirectory::keys`] gave it, lacks what is needed (a signature by an unknown `kid`): fetches
+    /// anew, at most once a minute. Gives what is there afterwards, which may be `lacking` again.
+    pub async fn keys_anew(&self, client_id: &ClientId, lacking: &Arc<ClientKeys>, env: &Env) -> Arc<ClientKeys> {
+        let Some(Set::Published(published)) = self.sets.get(client_id) else { return Arc::clone(lacking) };
+        match published.kept.fetch_ahead(lacking, env, published.fetch()).await {
+            Ok(keys) => keys,
+            Err(fault) => {
+                published.tell(&fault);
+                published.kept.latest().unwrap_or_else(|| Arc::clone(lacking))
+            }
+        }
+    }
+
+    /// Fetches what is missing or getting old, now and for ever. Ends at once where nothing is published.
+    pub async fn follow(self: Arc<Self>, env: Env) {
+        if self.published().next().is_none() {
+            return;
+        }
+        let mut round = tokio::time::interval(ROUND);
+        loop {
+            round.tick().await;
+            self.refresh(&env).await;
+        }
+    }
+
+    /// One round: fetches every key set that is missing or getting old, and waits for the outcome.
+    pub async fn refresh(&self, env: &Env) {
+        let calls = self.published().map(|published| published.refresh(env));
+        stream::iter(calls).buffer_unordered(CALLS).collect::<()>().await;
+    }
+
+    fn published(&self) -> impl Iterator<Item = &Published> {
+        self.sets.values().filter_map(|set| match set {
+            Set::Published(published) => Some(published.as_ref()),
+            Set::Inline(_) => None,
+        })
+    }
+}
+
+impl Published {
+    fn new<'a>(
+        client_id: &ClientId,
+        address: &'a JwksUri,
+        guards: &mut Vec<((Schemes, &'a [String]), Guard)>,
+    ) -> Result<Self, GuardFault> {
+        let rules = (address.schemes, address.internal_hosts.as_slice());
+        let guard = match guards.iter().find(|(known, _)| *known == rules) {
+            Some((_, guard)) => guard.clone(),
+            None => {
+                let guard = Guard::new(address.schemes, &address.internal_hosts, LIMITS)?;
+                guards.push((rules, guard.clone()));
+                guard
+            }
+        };
+        guard.admit(&address.uri)?;
+        Ok(Self { client_id: client_id.clone(), uri: address.uri.to_string(), guard, kept: Kept::default() })
+    }
+
+    async fn refresh(&self, env: &Env) {
+        match self.kept.standing(env.now()) {
+            Standing::Fresh(_) => return,
+            Standing::Aging(_) | Standing::Stale(_) | Standing::Absent => {}
+        }
+        if let Err(fault) = self.kept.fetch(env, self.fetch()).await {
+            self.tell(&fault);
+        }
+    }
+
+    async fn fetch(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
+        let unusable = || GuardFault::AddressForbidden("the jwks_uri is no address that can be called".into());
+        let request = http::Request::get(&self.uri).header(http::header::ACCEPT, "application/jwk-set+json, application/json");
+        let answer = self.guard.send(request.body(Vec::new()).map_err(|_| unusable())?).await?;
+        match answer.status().as_u16() {
+            200 => Ok(Fetched { value: ClientKeys::from_jwks(answer.body())?, life: life_of(answer.headers()) }),
+            status => Err(FetchFault::Status(status)),
+        }
+    }
+
+    fn tell(&self, fault: &FetchFault) {
+        let copy = if self.kept.latest().is_some() { "the last good copy serves" } else { "there is none yet" };
+        tracing::warn!(client_id = %self.client_id, %fault, "the keys of a service provider can't be had; {copy}");
+    }
+}
+
+impl std::fmt::Debug for KeyDirectory {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_set().entries(self.sets.keys()).finish()
+    }
+}
+
+#[cfg(test)]
+#[path = "client_keys_tests.rs"]
+mod tests;

@@ -1,0 +1,126 @@
+use std::sync::Mutex;
+
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use serde_json::{Map, Value, json};
+
+use super::*;
+use crate::config::Unavailable;
+use crate::egress::fake::{FakeServer, Told};
+use crate::env::{HandClock, SeededEntropy, Timestamp};
+use crate::grant::tests::service_with;
+use crate::identity::scopes::ScopeTable;
+use crate::protocol::alg::EncryptionAlg;
+
+/// A key set of one key for encryption, under this `kid`.
+fn set(kid: &str) -> Value {
+    let public = Jwk::generate_ec_key(EcCurve::P256).unwrap().to_public_key().unwrap();
+    let mut jwk: Value = serde_json::to_value(public.as_ref() as &Map<String, Value>).unwrap();
+    (jwk["kid"], jwk["use"], jwk["alg"]) = (kid.into(), "enc".into(), "ECDH-ES".into());
+    json!({ "keys": [jwk] })
+}
+
+/// A service provider's server, its answer to be changed, and a hub's directory.
+struct Scene {
+    server: FakeServer,
+    answer: Arc<Mutex<Told>>,
+    directory: KeyDirectory,
+    clock: Arc<HandClock>,
+    env: Env,
+}
+
+impl Scene {
+    async fn with(answer: Told) -> Self {
+        let answer = Arc::new(Mutex::new(answer));
+        let told = Arc::clone(&answer);
+        let server = FakeServer::start(move |_| told.lock().unwrap().clone()).await;
+        let address = JwksUri {
+            uri: format!("{}/jwks", server.base()).parse().unwrap(),
+            schemes: Schemes::HttpToo,
+            internal_hosts: vec!["127.0.0.1".into()],
+        };
+        let federation =
+            Federation::new([service_with("sp", KeySource::Uri(address))], ScopeTable::default(), Unavailable::Greyed);
+        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
+        let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
+        Self { server, answer, directory: KeyDirectory::new(&federation).unwrap(), clock, env }
+    }
+
+    fn answers(&self, told: Told) {
+        *self.answer.lock().unwrap() = told;
+    }
+
+    async fn after(&self, seconds: u64) -> Option<String> {
+        self.clock.advance(Duration::from_secs(seconds));
+        self.directory.refresh(&self.env).await;
+        self.kid()
+    }
+
+    fn kid(&self) -> Option<String> {
+        let keys = self.directory.keys(&"sp".into())?;
+        Some(keys.encryption.choose(EncryptionAlg::EcdhEs)?.kid.clone())
+    }
+}
+
+#[tokio::test]
+async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() {
+    let scene = Scene::with(Told::status(503)).await;
+    assert_eq!(scene.after(0).await, None);
+    scene.answers(Told::json(&set("one")));
+    assert_eq!(scene.after(10).await.as_deref(), Some("one"), "the next round");
+    scene.answers(Told::json(&set("two")));
+    assert_eq!(scene.after(449).await.as_deref(), Some("one"));
+    assert_eq!(scene.server.asked(), 2, "young keys are not asked for");
+    assert_eq!(scene.after(1).await.as_deref(), Some("two"), "before their ten minutes are over");
+    scene.answers(Told::status(500));
+    assert_eq!(scene.after(90_000).await.as_deref(), Some("two"), "the last good copy, a day later");
+    scene.answers(Told::json(&set("three")));
+    assert_eq!(scene.after(31).await.as_deref(), Some("three"));
+}
+
+#[tokio::test]
+async fn an_answer_that_is_no_key_set_leaves_the_last_good_copy() {
+    let scene = Scene::with(Told::json(&set("one"))).await;
+    scene.after(0).await;
+    let mut leaked = set("two");
+    leaked["keys"][0]["d"] = "c2VjcmV0".into();
+    let huge = json!({ "keys": set("three")["keys"], "more": "x".repeat(LIMITS.body) });
+    for bad in [Told::json(&leaked), Told::json(&huge), Told::json(&json!({ "keys": [] })), Told::status(302)] {
+        scene.answers(bad);
+        assert_eq!(scene.after(700).await.as_deref(), Some("one"));
+    }
+}
+
+#[tokio::test]
+async fn a_key_that_its_owner_withdrew_is_used_no_more() {
+    let scene = Scene::with(Told::json(&set("one"))).await;
+    assert_eq!(scene.after(0).await.as_deref(), Some("one"));
+    let mut signs = set("two");
+    (signs["keys"][0]["use"], signs["keys"][0]["alg"]) = ("sig".into(), "ES256".into());
+    scene.answers(Told::json(&signs));
+    assert_eq!(scene.after(700).await, None);
+}
+
+#[tokio::test]
+async fn a_set_that_lacks_a_key_is_fetched_ahead_of_time_once_a_minute() {
+    let scene = Scene::with(Told::json(&set("one"))).await;
+    scene.after(0).await;
+    scene.answers(Told::json(&set("two")));
+    let id = ClientId::from("sp");
+    let lacking = scene.directory.keys(&id).unwrap();
+    let anew = scene.directory.keys_anew(&id, &lacking, &scene.env).await;
+    assert_eq!((scene.kid().as_deref(), scene.server.asked()), (Some("two"), 2));
+    scene.directory.keys_anew(&id, &anew, &scene.env).await;
+    assert_eq!(scene.server.asked(), 2, "an attacker's unknown kid can't make the hub call as often as it likes");
+}
+
+#[test]
+fn an_address_inside_is_refused_before_any_call() {
+    for uri in ["https://127.0.0.1/jwks", "https://169.254.169.254/latest", "https://[::1]/"] {
+        let address = JwksUri { uri: uri.parse().unwrap(), schemes: Schemes::HttpsOnly, internal_hosts: vec![] };
+        let federation =
+            Federation::new([service_with("sp", KeySource::Uri(address))], ScopeTable::default(), Unavailable::Greyed);
+        let fault = KeyDirectory::new(&federation).unwrap_err();
+        assert!(fault.to_string().contains("internal_hosts"), "{fault}");
+    }
+}
