@@ -117,17 +117,21 @@ impl Keyring {
         let mut set = Vec::with_capacity(self.keys.len() * 512);
         set.extend_from_slice(b"{\"keys\":[");
         let mut separator: &[u8] = b"";
-        for (key, state) in self.states(now) {
-            match state {
-                KeyState::Retired { since } if since + grace < now => continue,
-                KeyState::Retired { .. } | KeyState::Current | KeyState::Next => {}
-            }
+        for jwk in self.published(now, grace) {
             set.extend_from_slice(separator);
-            set.extend_from_slice(key.public_jwk().as_bytes());
+            set.extend_from_slice(jwk.as_bytes());
             separator = b",";
         }
         set.extend_from_slice(b"]}");
         set
+    }
+
+    /// The public JWKs of a key set, in its order.
+    pub(super) fn published(&self, now: Timestamp, grace: Duration) -> impl Iterator<Item = &str> {
+        self.states(now).into_iter().filter_map(move |(key, state)| match state {
+            KeyState::Retired { since } if since + grace < now => None,
+            KeyState::Retired { .. } | KeyState::Current | KeyState::Next => Some(key.public_jwk()),
+        })
     }
 
     fn state(&self, key: &SigningKey, now: Timestamp) -> KeyState {

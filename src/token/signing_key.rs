@@ -113,7 +113,7 @@ pub fn generate(alg: SigningAlg) -> Result<PrivateJwk, KeyFault> {
 
 /// Exactly the members that make the public key (RFC 7638, 3.2), in lexicographic order. Picking them, rather than
 /// removing the private ones, is what keeps `d` out of a key set.
-fn public_half(members: &Map<String, Value>) -> Result<(SigningAlg, Map<String, Value>), KeyFault> {
+pub(super) fn public_half(members: &Map<String, Value>) -> Result<(SigningAlg, Map<String, Value>), KeyFault> {
     let text = |name: &str| members.get(name).and_then(Value::as_str);
     let (alg, names): (_, &[&str]) = match (text("kty"), text("crv")) {
         (Some("EC"), Some("P-256")) => (SigningAlg::ES256, &["crv", "kty", "x", "y"]),
@@ -128,7 +128,7 @@ fn public_half(members: &Map<String, Value>) -> Result<(SigningAlg, Map<String, 
 }
 
 /// RFC 7638, 3: SHA-256 of the required members in lexicographic order, without white space.
-fn thumbprint(public: &Map<String, Value>) -> String {
+pub(super) fn thumbprint(public: &Map<String, Value>) -> String {
     let sorted: std::collections::BTreeMap<_, _> = public.iter().collect();
     let canonical = json!(sorted).to_string();
     digest::fingerprint(&canonical)

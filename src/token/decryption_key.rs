@@ -1,0 +1,211 @@
+//! One key to which identity providers seal their answers: parsed once, then only used (architecture 7).
+//!
+//! Owns: what a usable decryption key is, which algorithms it serves, how each stands in the published key set. Must not
+//! know: the other keys, files, when it is its turn. RFC 7517 (JWK), RFC 7518, 4.3 and 4.6 (RSA-OAEP, ECDH-ES).
+
+use josekit::jwe::{ECDH_ES, JweDecrypter, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};
+use josekit::jwk::Jwk;
+use serde_json::{Map, Value};
+
+use super::open;
+use super::signing_key::{self, KeyFault, PrivateJwk};
+use crate::env::Timestamp;
+use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+
+/// There is one key of each kind at a time.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum KeyKind {
+    /// P-256, for ECDH-ES.
+    Ec,
+    /// 2048 bits, for RSA-OAEP-256 and RSA-OAEP.
+    Rsa,
+}
+
+impl KeyKind {
+    /// In the order of the published key set.
+    pub const ALL: [Self; 2] = [Self::Ec, Self::Rsa];
+
+    /// What it is good for, the algorithm that it prefers first.
+    #[must_use]
+    pub const fn algorithms(self) -> &'static [EncryptionAlg] {
+        match self {
+            Self::Ec => &[EncryptionAlg::EcdhEs],
+            Self::Rsa => &[EncryptionAlg::RsaOaep256, EncryptionAlg::RsaOaep],
+        }
+    }
+
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ec => "ECDH-ES",
+            Self::Rsa => "RSA-OAEP-256, RSA-OAEP",
+        }
+    }
+}
+
+/// A private key that opens what was sealed to its public half.
+pub struct DecryptionKey {
+    pub kind: KeyKind,
+    /// RFC 7638 thumbprint (SHA-256, base64url).
+    pub kid: String,
+    pub created: Timestamp,
+    ways: Vec<Way>,
+}
+
+/// The key at work with one algorithm. A published JWK names one `alg` only (RFC 7517, 4.4), so that a key that serves
+/// two algorithms is published twice, under two names.
+struct Way {
+    alg: EncryptionAlg,
+    kid: String,
+    public: String,
+    decrypter: Box<dyn JweDecrypter>,
+}
+
+impl DecryptionKey {
+    /// Parses a private JWK, and proves for each algorithm that both its halves belong together.
+    ///
+    /// # Errors
+    /// Any [`KeyFault`] but `Generation`.
+    pub fn parse(private: &PrivateJwk, created: Timestamp) -> Result<Self, KeyFault> {
+        let members = private.reveal();
+        let (family, public) = signing_key::public_half(members)?;
+        let kind = match family {
+            SigningAlg::ES256 => KeyKind::Ec,
+            SigningAlg::RS256 => KeyKind::Rsa,
+        };
+        let kid = signing_key::thumbprint(&public);
+        if members.get("kid").is_some_and(|named| named.as_str() != Some(&kid)) {
+            return Err(KeyFault::Kid);
+        }
+        let ways = kind.algorithms().iter().map(|alg| Way::new(*alg, &kid, members, &public)).collect::<Result<_, _>>()?;
+        Ok(Self { kind, kid, created, ways })
+    }
+
+    /// The JWKs of the public half, one for each algorithm: `kid`, `use`, `alg` and nothing private.
+    pub fn public_jwks(&self) -> impl Iterator<Item = &str> {
+        self.ways.iter().map(|way| way.public.as_str())
+    }
+
+    /// True if one of its published names is `kid`.
+    #[must_use]
+    pub fn is_named(&self, kid: &str) -> bool {
+        self.ways.iter().any(|way| way.kid == kid)
+    }
+
+    /// What opens with `alg`; `None` if the key is of another kind.
+    pub(super) fn decrypter(&self, alg: EncryptionAlg) -> Option<&dyn JweDecrypter> {
+        self.ways.iter().find(|way| way.alg == alg).map(|way| way.decrypter.as_ref())
+    }
+}
+
+impl std::fmt::Debug for DecryptionKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "DecryptionKey({} {})", self.kind.as_str(), self.kid)
+    }
+}
+
+impl Way {
+    fn new(
+        alg: EncryptionAlg,
+        thumbprint: &str,
+        private: &Map<String, Value>,
+        public: &Map<String, Value>,
+    ) -> Result<Self, KeyFault> {
+        let decrypter = decrypter(alg, private)?;
+        prove(alg, decrypter.as_ref(), public)?;
+        let kid = match alg {
+            EncryptionAlg::EcdhEs | EncryptionAlg::RsaOaep256 => thumbprint.to_owned(),
+            EncryptionAlg::RsaOaep => format!("{thumbprint}.{}", alg.as_str()),
+        };
+        let mut published = public.clone();
+        published.insert("kid".into(), kid.clone().into());
+        published.insert("use".into(), "enc".into());
+        published.insert("alg".into(), alg.as_str().into());
+        Ok(Self { alg, kid, public: Value::Object(published).to_string(), decrypter })
+    }
+}
+
+fn decrypter(alg: EncryptionAlg, members: &Map<String, Value>) -> Result<Box<dyn JweDecrypter>, KeyFault> {
+    // josekit demands the header's kid of a decrypter that has one; keys are chosen here, not there.
+    let unnamed: Map<String, Value> =
+        members.iter().filter(|(name, _)| *name != "kid").map(|(n, v)| (n.clone(), v.clone())).collect();
+    let jwk = Jwk::from_map(unnamed).map_err(|_| KeyFault::Unusable)?;
+    match alg {
+        EncryptionAlg::EcdhEs => ECDH_ES.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>),
+        EncryptionAlg::RsaOaep256 => RSA_OAEP_256.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>),
+        EncryptionAlg::RsaOaep => RSA_OAEP.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>),
+    }
+    .map_err(|_| KeyFault::Unusable)
+}
+
+/// A published key that does not open what is sealed to it would end every login of an identity provider.
+fn prove(alg: EncryptionAlg, decrypter: &dyn JweDecrypter, public: &Map<String, Value>) -> Result<(), KeyFault> {
+    let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyFault::Unusable)?;
+    let encrypter: Box<dyn JweEncrypter> = match alg {
+        EncryptionAlg::EcdhEs => Box::new(ECDH_ES.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
+        EncryptionAlg::RsaOaep256 => Box::new(RSA_OAEP_256.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
+        EncryptionAlg::RsaOaep => Box::new(RSA_OAEP.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
+    };
+    let probe = b"passerelle";
+    let mut header = JweHeader::new();
+    header.set_content_encryption(ContentEncryption::A256GCM.as_str());
+    let sealed = open::CONTEXT.serialize_compact(probe, &header, encrypter.as_ref()).map_err(|_| KeyFault::Unusable)?;
+    match open::CONTEXT.deserialize_compact(&sealed, decrypter) {
+        Ok((opened, _)) if opened == probe => Ok(()),
+        _ => Err(KeyFault::Halves),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::ids::Secret;
+
+    fn parse(jwk: &PrivateJwk) -> Result<DecryptionKey, KeyFault> {
+        DecryptionKey::parse(jwk, Timestamp::default())
+    }
+
+    #[test]
+    fn the_public_half_is_for_encryption_and_holds_nothing_private() {
+        for (family, kind, names) in [
+            (SigningAlg::ES256, KeyKind::Ec, ["alg", "crv", "kid", "kty", "use", "x", "y"].as_slice()),
+            (SigningAlg::RS256, KeyKind::Rsa, ["alg", "e", "kid", "kty", "n", "use"].as_slice()),
+        ] {
+            let key = parse(&signing_key::generate(family).unwrap()).unwrap();
+            assert_eq!(key.kind, kind);
+            let published: Vec<Map<String, Value>> = key.public_jwks().map(|jwk| serde_json::from_str(jwk).unwrap()).collect();
+            assert_eq!(published.len(), kind.algorithms().len());
+            for (jwk, alg) in published.iter().zip(kind.algorithms()) {
+                let mut found: Vec<_> = jwk.keys().map(String::as_str).collect();
+                found.sort_unstable();
+                assert_eq!(found, names);
+                assert_eq!((jwk["use"].as_str(), jwk["alg"].as_str()), (Some("enc"), Some(alg.as_str())));
+                assert!(key.is_named(jwk["kid"].as_str().unwrap()));
+            }
+            assert!(!format!("{key:?}").contains("\"d\""));
+        }
+    }
+
+    #[test]
+    fn damaged_keys_are_refused_by_what_is_wrong_with_them() {
+        let ec = signing_key::generate(SigningAlg::ES256).unwrap();
+        let other = signing_key::generate(SigningAlg::ES256).unwrap();
+        let with = |changes: &[(&str, Value)]| {
+            let mut members = ec.reveal().clone();
+            members.extend(changes.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
+            Secret::new(members)
+        };
+        let swapped = with(&[("x", other.reveal()["x"].clone()), ("y", other.reveal()["y"].clone())]);
+        let small = Secret::new(Jwk::generate_rsa_key(1024).unwrap().into());
+        for (jwk, fault) in [
+            (swapped, KeyFault::Halves),
+            (with(&[("kid", "mine".into())]), KeyFault::Kid),
+            (with(&[("crv", "P-384".into())]), KeyFault::Kind),
+            (with(&[("use", "sig".into())]), KeyFault::Unusable),
+            (with(&[("alg", "ECDH-ES+A256KW".into())]), KeyFault::Unusable),
+            (small, KeyFault::Unusable),
+        ] {
+            assert_eq!(parse(&jwk).map(|_| ()).unwrap_err(), fault);
+        }
+    }
+}
