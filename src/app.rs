@@ -3,6 +3,7 @@
 //! A [`Program`] is a value, not a set of globals: a test or the demo runs several in one process.
 
 mod check;
+pub mod explain;
 mod keys;
 mod prepare;
 
@@ -112,7 +113,7 @@ impl Program {
     pub fn build(loaded: &Loaded, parts: Parts) -> Result<Self, BuildFault> {
         let Parts { env, keys } = parts;
         let settings = &loaded.settings;
-        let Prepared { metrics, federation, client_keys, keys, plans, register, subject_key, discovery, shell } =
+        let Prepared { metrics, federation, client_keys, keys, plans, register, subject_keys, discovery, shell } =
             prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let store = store(loaded, &metrics);
         let (keyring, own_keys) = keys::share(keys, &settings.keys, &env);
@@ -169,7 +170,7 @@ impl Program {
             identity_source: identity_source(loaded),
             subject_source: settings.subject,
             identity_rules: rules(loaded),
-            subject_key,
+            subject_keys,
             callback_base: format!("{}/api/v2/callback/", settings.base_url),
             session_limits,
             login_life: settings.lifetimes.login(settings.platform),

@@ -51,6 +51,11 @@ enum Command {
         #[arg(long)]
         markdown: bool,
     },
+    /// Levels of assurance.
+    Acr {
+        #[command(subcommand)]
+        command: AcrCommand,
+    },
     /// Signing keys.
     Keys {
         #[command(subcommand)]
@@ -64,6 +69,27 @@ enum Command {
         /// Write the reference into this file.
         #[arg(long)]
         reference: Option<PathBuf>,
+    },
+}
+
+#[derive(Subcommand)]
+enum AcrCommand {
+    /// Say what a login does with levels: what is sent, what is accepted, what the service provider sees.
+    Explain {
+        #[arg(long, default_value = "config")]
+        config: PathBuf,
+        /// The service provider's client_id.
+        #[arg(long)]
+        sp: String,
+        /// The connector's id: its file's stem.
+        #[arg(long)]
+        idp: String,
+        /// The request's acr_values, as "eidas2" or "eidas3 eidas2".
+        #[arg(long)]
+        acr: String,
+        /// The request's claims, as JSON.
+        #[arg(long)]
+        claims: Option<String>,
     },
 }
 
@@ -106,6 +132,10 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Demo { port } => demo(port)?,
         Command::Errors { markdown: true } => print!("{}", catalogue::markdown()),
         Command::Errors { markdown: false } => print!("{}", catalogue::table()),
+        Command::Acr { command: AcrCommand::Explain { config, sp, idp, acr, claims } } => {
+            let explanation = app::explain::explain(&load(&config)?, &sp, &idp, &acr, claims.as_deref());
+            print!("{}", explanation.map_err(|unknown| unknown.to_string())?);
+        }
         Command::Keys { command } => keys(command)?,
         Command::Schemas { write, reference } => schemas(write.as_deref(), reference.as_deref())?,
     }

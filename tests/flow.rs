@@ -13,6 +13,7 @@ mod flow {
 
     mod attacks;
     mod clock;
+    mod levels;
     mod policy;
     mod sandbox;
     mod sessions;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::means::Means;
-use crate::assurance::amr::Evidence;
+use crate::assurance::amr::{Evidence, Gathered};
 use crate::config::model::{IdentitySource, SubjectSource};
 use crate::identity::Identity;
 use crate::ids::Subject;
@@ -30,12 +30,29 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     let request = &login.ticket.request;
     let subject = subject(means, login, &authentication, &identity)?;
     let claims = means.federation.scopes.claims(&request.scopes, &identity);
-    let configured = means.connectors.configured(&authentication.connector).ok_or(ErrorCode::IdpUnknown)?;
-    let sent = if authentication.amr.is_empty() { &configured.amr } else { &authentication.amr };
-    let evidence = Evidence::gather(sent, &configured.mfa).evidence;
+    let evidence = evidence(means, support_id, &authentication)?;
     // What the identity provider said has served; from here on only what the rules and the register made of it.
     let authentication = Authentication { claims: serde_json::Map::new(), ..authentication };
     Ok(Proven { authentication, identity, subject, source, evidence, claims, consented: false, session: None })
+}
+
+/// What the methods that were told of are worth. What is dropped of them is an operator's concern, never the person's.
+fn evidence(means: &Means, support_id: &str, authentication: &Authentication) -> Result<Evidence, ErrorCode> {
+    let connector = &authentication.connector;
+    let configured = means.connectors.configured(connector).ok_or(ErrorCode::IdpUnknown)?;
+    let Gathered { evidence, dropped } = Evidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
+    for (reason, count) in &dropped {
+        means.metrics.amr_dropped(connector, reason.label(), *count);
+    }
+    let amr = evidence.stated(&means.grants.amr_marker).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
+    // The dropped values themselves may be anything, so they are not repeated.
+    let dropped = dropped.iter().map(|(reason, count)| format!("{} {count}", reason.label())).collect::<Vec<_>>().join(", ");
+    if dropped.is_empty() {
+        tracing::debug!(support_id, %connector, amr, "the authentication's methods");
+    } else {
+        tracing::warn!(support_id, %connector, amr, dropped, "not all that the identity provider says of its methods is believed");
+    }
+    Ok(evidence)
 }
 
 /// The register's own data is what the service provider gets, plus the contact data that only the IdP has.
@@ -65,10 +82,11 @@ pub(super) fn subject(
 ) -> Result<Subject, ErrorCode> {
     let service = means.federation.active(&login.ticket.request.client_id).ok_or(ErrorCode::GateClosed)?;
     let derived = match means.subject_source {
-        SubjectSource::Pivot => means.subject_key.derive(&service.sector, identity),
+        SubjectSource::Pivot => means.subject_keys.derive(service.subject_key_version, &service.sector, identity),
         SubjectSource::Provider => {
             let upstream = authentication.upstream_subject.reveal();
-            means.subject_key.derive_from_provider(&service.sector, &authentication.connector, upstream)
+            let version = service.subject_key_version;
+            means.subject_keys.derive_from_provider(version, &service.sector, &authentication.connector, upstream)
         }
     };
     derived.map_err(crate::identity::sub::SubjectFault::code)

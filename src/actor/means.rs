@@ -10,7 +10,7 @@ use crate::config::model::{IdentitySource, SubjectSource};
 use crate::env::Env;
 use crate::grant::Grants;
 use crate::identity::rules::Rules;
-use crate::identity::sub::SubjectKey;
+use crate::identity::sub::SubjectKeys;
 use crate::register::Register;
 use crate::session::Limits;
 use crate::store::Store;
@@ -29,7 +29,7 @@ pub struct Means {
     pub identity_source: IdentitySource,
     pub subject_source: SubjectSource,
     pub identity_rules: Rules,
-    pub subject_key: SubjectKey,
+    pub subject_keys: SubjectKeys,
     /// `{base_url}/api/v2/callback/`.
     pub callback_base: String,
     /// How long a session may be reused.

@@ -10,7 +10,7 @@ use arc_swap::ArcSwap;
 
 use super::connector::{ConnectorActor, ConnectorHandle};
 use crate::assurance::Level;
-use crate::config::model::Levels;
+use crate::config::model::{ConnectorFile, Levels};
 use crate::config::{ConfiguredConnector, Federation};
 use crate::connector::Connector;
 use crate::grant::Gate;
@@ -107,6 +107,17 @@ impl From<Closed> for Obstacle {
 }
 
 impl Facts {
+    #[must_use]
+    pub fn of(file: &ConnectorFile) -> Self {
+        Self {
+            name: Arc::new(file.name.clone()),
+            enabled: file.enabled,
+            levels: file.levels,
+            amr: file.amr.clone(),
+            mfa: file.mfa.clone(),
+        }
+    }
+
     const fn state(&self) -> gate::Connector {
         if self.enabled {
             gate::Connector::On { lowest: self.levels.lowest, highest: self.levels.highest }
@@ -154,29 +165,29 @@ impl Connectors {
     /// The facts that the gate judges, as they are now.
     #[must_use]
     pub fn facts(&self, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
-        let service = self.federation.active(client_id);
-        let connector = self.snapshot.load().get(id).map_or(gate::Connector::Unknown, |entry| entry.plan.facts.state());
-        gate::Facts {
-            service_provider: match service {
-                Some(_) => gate::ServiceProvider::Active,
-                None => gate::ServiceProvider::Inactive,
-            },
-            connector,
-            pairing: match service {
-                Some(service) if service.blocked_connectors.contains(id) => gate::Pairing::Blocked,
-                Some(_) | None => gate::Pairing::Allowed,
-            },
-        }
+        let snapshot = self.snapshot.load();
+        gate_facts(&self.federation, client_id, id, snapshot.get(id).map(|entry| &entry.plan.facts))
     }
 
     fn judge(&self, client_id: &ClientId, id: &ConnectorId, level: Level) -> Result<(), Closed> {
-        let facts = self.facts(client_id, id);
-        // Before the callback the level to ask is never under the connector's lowest.
-        let asked = match facts.connector {
-            gate::Connector::On { lowest, .. } => level.max(lowest),
-            gate::Connector::Off | gate::Connector::Unknown => level,
-        };
-        gate::may(&facts, asked)
+        gate::may_ask(&self.facts(client_id, id), level)
+    }
+}
+
+/// What the gate judges, of a service provider and of a connector that exists or not; also for whoever explains it.
+#[must_use]
+pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorId, connector: Option<&Facts>) -> gate::Facts {
+    let service = federation.active(client_id);
+    gate::Facts {
+        service_provider: match service {
+            Some(_) => gate::ServiceProvider::Active,
+            None => gate::ServiceProvider::Inactive,
+        },
+        connector: connector.map_or(gate::Connector::Unknown, Facts::state),
+        pairing: match service {
+            Some(service) if service.blocked_connectors.contains(id) => gate::Pairing::Blocked,
+            Some(_) | None => gate::Pairing::Allowed,
+        },
     }
 }
 

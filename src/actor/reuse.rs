@@ -2,6 +2,7 @@
 
 use super::identify;
 use super::means::Means;
+use crate::assurance::amr::Told;
 use crate::config::model::IdentitySource;
 use crate::digest;
 use crate::grant::Gate as _;
@@ -58,7 +59,7 @@ fn authentication_of(session: &Session) -> Authentication {
         connector: session.connector.clone(),
         upstream_subject: session.upstream_subject.clone(),
         level: session.level,
-        amr: Vec::new(),
+        amr: Told::Nothing,
         auth_time: session.auth_time,
         claims: serde_json::Map::new(),
         id_token: session.id_token.clone(),

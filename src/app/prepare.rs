@@ -11,7 +11,7 @@ use crate::config::{ConfiguredConnector, Federation, Loaded};
 use crate::connector;
 use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
-use crate::identity::sub::SubjectKey;
+use crate::identity::sub::SubjectKeys;
 use crate::ids::{ConnectorId, Scope};
 use crate::protocol::discovery;
 use crate::register::Register;
@@ -29,7 +29,7 @@ pub(super) struct Prepared {
     pub keys: keys::Read,
     pub plans: Vec<Plan>,
     pub register: Option<Arc<dyn Register>>,
-    pub subject_key: SubjectKey,
+    pub subject_keys: SubjectKeys,
     pub discovery: String,
     pub shell: Arc<Shell>,
 }
@@ -47,8 +47,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let plans: Vec<_> =
         loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, settings.sandbox, env))).collect();
     let register = keep(&mut faults, register_of(loaded));
-    let subject_key = SubjectKey::new(loaded.subject_key.clone(), 1, settings.home_country.clone());
-    let subject_key = keep(&mut faults, subject_key);
+    let subject_keys = keep(&mut faults, SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()));
     let discovery = federation.as_ref().and_then(|federation| keep(&mut faults, discovery_document(loaded, federation)));
     let shell = metrics.as_ref().and_then(|metrics| keep(&mut faults, shell(loaded, env, metrics)));
     let all = || {
@@ -60,7 +59,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
             keys: keys?,
             plans: plans.into_iter().collect::<Option<_>>()?,
             register: register?,
-            subject_key: subject_key?,
+            subject_keys: subject_keys?,
             discovery: discovery?,
             shell: shell?,
         })
@@ -112,14 +111,7 @@ pub(super) fn plan(configured: &ConfiguredConnector, sandbox: bool, env: &Env) -
     let sandbox = if sandbox { connector::Sandbox::On } else { connector::Sandbox::Off };
     let connector = connector::build(configured.id.clone(), &configured.file, &secret, env.clone(), sandbox)
         .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
-    let file = &configured.file;
-    let facts = Facts {
-        name: Arc::new(file.name.clone()),
-        enabled: file.enabled,
-        levels: file.levels,
-        amr: file.amr.clone(),
-        mfa: file.mfa.clone(),
-    };
+    let facts = Facts::of(&configured.file);
     Ok(Plan { id: configured.id.clone(), connector, facts, configured: Arc::new(configured.clone()) })
 }
 

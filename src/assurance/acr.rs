@@ -8,13 +8,6 @@ use std::collections::BTreeMap;
 use super::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode;
 
-/// The minimum asked by a request's `acr_values`: the lowest one that the platform accepts, in whatever order they
-/// stand. `None` if there is none.
-pub fn requested<'a>(values: impl IntoIterator<Item = &'a str>, platform: Platform) -> Option<Level> {
-    let accepted = |value: &str| platform.levels().iter().copied().find(|level| level.as_str() == value);
-    values.into_iter().filter_map(accepted).min()
-}
-
 /// What counts of the level obtained when a finished authentication is used again: at most eidas1 on standard and
 /// eidas2 on high, for eidas3 is never reused.
 #[must_use]
@@ -23,6 +16,12 @@ pub fn held(obtained: Level, platform: Platform) -> Level {
         Platform::Standard => obtained.min(Level::Eidas1),
         Platform::High => obtained.min(Level::Eidas2),
     }
+}
+
+/// What a finished authentication answers a request for `asked` with, if it reaches that at all.
+#[must_use]
+pub fn reused(obtained: Level, asked: Level, platform: Platform) -> Option<Level> {
+    Some(held(obtained, platform)).filter(|held| *held >= asked)
 }
 
 /// The `acr` of an ID token: on standard always eidas1, whatever methods the user used (R010); on high the level
@@ -36,12 +35,12 @@ pub fn in_id_token(obtained: Level, platform: Platform) -> Level {
 }
 
 /// What is agreed with one identity provider on levels: its connector's file, as far as it concerns them.
-#[derive(Clone, Copy, Debug)]
-pub struct Agreement<'a> {
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Agreement {
     pub lowest: Level,
     pub highest: Level,
     /// Hub level → the identity provider's values; the first is sent, any is accepted.
-    pub values: &'a BTreeMap<Level, Vec<String>>,
+    pub values: BTreeMap<Level, Vec<String>>,
     /// The level of an answer without `acr`. Only eidas1 counts.
     pub assumed: Option<Level>,
 }
@@ -68,7 +67,7 @@ impl LevelFault {
     }
 }
 
-impl<'a> Agreement<'a> {
+impl Agreement {
     /// The level to ask for upstream: what was asked, or the connector's lowest if that is higher.
     #[must_use]
     pub fn to_ask(&self, asked: Level) -> Level {
@@ -77,7 +76,7 @@ impl<'a> Agreement<'a> {
 
     /// The identity provider's word for a level. `None`: nothing is agreed, so no `acr_values` is sent.
     #[must_use]
-    pub fn to_send(&self, level: Level) -> Option<&'a str> {
+    pub fn to_send(&self, level: Level) -> Option<&str> {
         self.values.get(&level)?.first().map(String::as_str)
     }
 
@@ -107,23 +106,7 @@ mod tests {
     use super::Level::{Eidas1, Eidas2, Eidas3};
     use super::*;
 
-    #[test]
-    fn the_lowest_accepted_value_is_asked_whatever_the_order() {
-        for (values, platform, level) in [
-            ("eidas1", Platform::Standard, Some(Eidas1)),
-            ("eidas3 eidas2 eidas1", Platform::Standard, Some(Eidas1)),
-            ("eidas2", Platform::Standard, None),
-            ("eidas3 eidas2", Platform::High, Some(Eidas2)),
-            ("eidas3", Platform::High, Some(Eidas3)),
-            ("eidas1 eidas3", Platform::High, Some(Eidas3)),
-            ("eidas1", Platform::High, None),
-            ("EIDAS1 low", Platform::Standard, None),
-            ("", Platform::Standard, None),
-        ] {
-            assert_eq!(requested(values.split(' '), platform), level, "{values} on {platform:?}");
-        }
-    }
-
+    // R003, R010, R038
     #[test]
     fn what_a_level_counts_as_by_table() {
         for (obtained, platform, told, kept) in [
@@ -135,6 +118,9 @@ mod tests {
         ] {
             assert_eq!(in_id_token(obtained, platform), told);
             assert_eq!(held(obtained, platform), kept);
+            for asked in [Eidas1, Eidas2, Eidas3] {
+                assert_eq!(reused(obtained, asked, platform), (asked <= kept).then_some(kept), "{obtained:?} for {asked:?}");
+            }
         }
     }
 
@@ -149,26 +135,25 @@ mod tests {
     #[test]
     fn upstream_gets_the_higher_of_asked_and_lowest_in_its_own_words() {
         let values = table();
-        let agreement = Agreement { lowest: Eidas2, highest: Eidas3, values: &values, assumed: None };
+        let agreement = Agreement { lowest: Eidas2, highest: Eidas3, values, assumed: None };
         assert_eq!([Eidas1, Eidas2, Eidas3].map(|asked| agreement.to_ask(asked)), [Eidas2, Eidas2, Eidas3]);
         assert_eq!(agreement.to_send(Eidas2), Some("loa2"));
-        assert_eq!(Agreement { values: &BTreeMap::new(), ..agreement }.to_send(Eidas2), None);
+        assert_eq!(Agreement { values: BTreeMap::new(), ..agreement }.to_send(Eidas2), None);
     }
 
     #[test]
     fn an_answer_is_worth_what_is_agreed_and_never_rounded() {
-        let values = table();
-        let range = |lowest, highest, assumed| Agreement { lowest, highest, values: &values, assumed };
-        let wide = range(Eidas1, Eidas3, None);
+        let range = |lowest, highest, assumed| Agreement { lowest, highest, values: table(), assumed };
+        let wide = || range(Eidas1, Eidas3, None);
         for (agreement, returned, needed, judged) in [
-            (wide, Some("loa2"), Eidas2, Ok(Eidas2)),
-            (wide, Some("substantial"), Eidas2, Ok(Eidas2)),
-            (wide, Some("loa3"), Eidas2, Ok(Eidas3)),
-            (wide, Some("low"), Eidas2, Err(LevelFault::TooLow { obtained: Eidas1, needed: Eidas2 })),
-            (wide, Some("loa4"), Eidas1, Err(LevelFault::Unlisted)),
-            (wide, Some("LOA2"), Eidas1, Err(LevelFault::Unlisted)),
-            (wide, Some(""), Eidas1, Err(LevelFault::Unlisted)),
-            (wide, None, Eidas1, Err(LevelFault::Missing)),
+            (wide(), Some("loa2"), Eidas2, Ok(Eidas2)),
+            (wide(), Some("substantial"), Eidas2, Ok(Eidas2)),
+            (wide(), Some("loa3"), Eidas2, Ok(Eidas3)),
+            (wide(), Some("low"), Eidas2, Err(LevelFault::TooLow { obtained: Eidas1, needed: Eidas2 })),
+            (wide(), Some("loa4"), Eidas1, Err(LevelFault::Unlisted)),
+            (wide(), Some("LOA2"), Eidas1, Err(LevelFault::Unlisted)),
+            (wide(), Some(""), Eidas1, Err(LevelFault::Unlisted)),
+            (wide(), None, Eidas1, Err(LevelFault::Missing)),
             (range(Eidas1, Eidas1, None), Some("loa2"), Eidas1, Err(LevelFault::Unlisted)),
             (range(Eidas2, Eidas3, None), Some("low"), Eidas1, Err(LevelFault::Unlisted)),
             (range(Eidas1, Eidas3, Some(Eidas1)), None, Eidas1, Ok(Eidas1)),
@@ -183,7 +168,7 @@ mod tests {
     #[test]
     fn a_value_listed_under_two_levels_proves_the_lower_one() {
         let values = BTreeMap::from([(Eidas1, vec!["any".into()]), (Eidas3, vec!["any".into()])]);
-        let agreement = Agreement { lowest: Eidas1, highest: Eidas3, values: &values, assumed: None };
+        let agreement = Agreement { lowest: Eidas1, highest: Eidas3, values, assumed: None };
         assert_eq!(agreement.judge(Some("any"), Eidas1), Ok(Eidas1));
     }
 }

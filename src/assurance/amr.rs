@@ -3,57 +3,178 @@
 //! Owns: which methods exist, what category each proves, when `mfa` is true. Must not know: whether `amr` was asked.
 //! `mfa` is a conclusion of this hub, never a copy of somebody else's.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 
 use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+/// No identity provider has more methods; what is beyond is dropped.
+const MOST: usize = 32;
+
+/// What an identity provider told of an authentication's methods, before any of it is weighed.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub enum Told {
+    /// No `amr`: the connector's static list counts.
+    Nothing,
+    /// Its `amr`, an empty one included: whoever says something is believed to have said all.
+    Methods {
+        names: Vec<String>,
+        /// Values that are no text, or a claim that is no list: how many.
+        unreadable: usize,
+    },
+}
+
+impl Told {
+    /// The claim `amr` of an ID token: a list of texts (OpenID Connect Core 1.0, 2). `null` counts as absent.
+    #[must_use]
+    pub fn by_claim(amr: Option<&Value>) -> Self {
+        match amr {
+            None | Some(Value::Null) => Self::Nothing,
+            Some(Value::Array(values)) => {
+                let names: Vec<String> = values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                let unreadable = values.len() - names.len();
+                Self::Methods { names, unreadable }
+            }
+            Some(_) => Self::Methods { names: Vec::new(), unreadable: 1 },
+        }
+    }
+
+    #[must_use]
+    pub fn these<S: AsRef<str>>(names: &[S]) -> Self {
+        Self::Methods { names: names.iter().map(|name| name.as_ref().to_owned()).collect(), unreadable: 0 }
+    }
+}
 
 /// What was used in one authentication; belongs to it, and is kept with its `auth_time`.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct Evidence {
     /// Never holds `mfa`.
-    methods: BTreeSet<Method>,
-    /// What the identity provider's `mfa` stands for, if it sent one and the connector's file says so. Counted, not sent.
+    methods: BTreeMap<Method, Provenance>,
+    /// What the `mfa` that was told stands for, where the connector's file says so. Counted, not sent.
     behind_mfa: BTreeSet<Method>,
 }
 
-/// Evidence, and how many values were dropped from it: those that neither RFC 8176 nor this hub knows.
+/// Whose word a value of `amr` is.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
+pub enum Provenance {
+    /// The identity provider told it of this very authentication.
+    IdentityProvider,
+    /// The connector's file says it of every authentication there.
+    StaticList,
+    /// The hub concludes it: `mfa`, the `pop` of a key, the marker.
+    Hub,
+}
+
+impl fmt::Display for Provenance {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::IdentityProvider => "identity provider",
+            Self::StaticList => "static list",
+            Self::Hub => "hub",
+        })
+    }
+}
+
+/// One value of the outgoing `amr`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Stated<'a> {
+    pub name: &'a str,
+    pub by: Provenance,
+}
+
+impl fmt::Display for Stated<'_> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{} ({})", self.name, self.by)
+    }
+}
+
+/// Why something that was told is not believed.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Dropped {
+    /// Neither RFC 8176 nor this hub knows the value.
+    Unknown,
+    /// No text, or no list of texts.
+    Unreadable,
+    /// More values than anybody has methods.
+    TooMany,
+    /// `mfa`, but the rest of it proves fewer than two categories.
+    MfaUnproven,
+}
+
+impl Dropped {
+    /// For metrics and logs.
+    #[must_use]
+    pub const fn label(self) -> &'static str {
+        match self {
+            Self::Unknown => "unknown",
+            Self::Unreadable => "unreadable",
+            Self::TooMany => "too_many",
+            Self::MfaUnproven => "mfa_unproven",
+        }
+    }
+}
+
+/// Evidence, and what was dropped on the way to it: how many values, for each reason that there was.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Gathered {
     pub evidence: Evidence,
-    pub dropped: usize,
+    pub dropped: BTreeMap<Dropped, usize>,
 }
 
 impl Evidence {
-    /// `sent`: the identity provider's `amr`, or the connector's static list. `mfa_means`: the methods for which the
-    /// connector's file says that its identity provider's `mfa` stands; empty when it says nothing.
+    /// `list`: the methods that the connector's file counts on when nothing is told. `mfa_means`: those for which it
+    /// says that `mfa` stands there; empty when it says nothing.
     #[must_use]
-    pub fn gather<S: AsRef<str>>(sent: &[S], mfa_means: &[S]) -> Gathered {
-        let known = |names: &[S]| names.iter().filter_map(|name| Method::named(name.as_ref())).collect::<Vec<_>>();
-        let all = known(sent);
-        let dropped = sent.len() - all.len();
-        let behind_mfa = if all.contains(&Method::Mfa) { known(mfa_means) } else { Vec::new() };
-        let without_mfa = |methods: Vec<Method>| methods.into_iter().filter(|method| *method != Method::Mfa).collect();
-        Gathered { evidence: Self { methods: without_mfa(all), behind_mfa: without_mfa(behind_mfa) }, dropped }
+    pub fn gather(told: &Told, list: &[String], mfa_means: &[String]) -> Gathered {
+        let (names, unreadable, by) = match told {
+            Told::Nothing => (list, 0, Provenance::StaticList),
+            Told::Methods { names, unreadable } => (names.as_slice(), *unreadable, Provenance::IdentityProvider),
+        };
+        let read = names.get(..MOST).unwrap_or(names);
+        let known: Vec<Method> = read.iter().filter_map(|name| Method::named(name)).collect();
+        let says_mfa = known.contains(&Method::Mfa);
+        let not_mfa = |method: &Method| *method != Method::Mfa;
+        let behind = if says_mfa { mfa_means } else { &[] };
+        let evidence = Self {
+            methods: known.iter().copied().filter(not_mfa).map(|method| (method, by)).collect(),
+            behind_mfa: behind.iter().filter_map(|name| Method::named(name)).filter(not_mfa).collect(),
+        };
+        let unproven = says_mfa && !evidence.is_multi_factor();
+        let counts = [
+            (Dropped::Unknown, read.len() - known.len()),
+            (Dropped::Unreadable, unreadable),
+            (Dropped::TooMany, names.len() - read.len()),
+            (Dropped::MfaUnproven, usize::from(unproven)),
+        ];
+        Gathered { evidence, dropped: counts.into_iter().filter(|(_, count)| *count > 0).collect() }
     }
 
     /// The claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa` if and only if two
     /// categories are proven, and last the marker that names this hub, always.
     #[must_use]
     pub fn outgoing(&self, marker: &str) -> Vec<String> {
+        self.stated(marker).into_iter().map(|stated| stated.name.to_owned()).collect()
+    }
+
+    /// The values of [`Self::outgoing`], each with whose word it is.
+    #[must_use]
+    pub fn stated<'a>(&self, marker: &'a str) -> Vec<Stated<'a>> {
         let mut methods = self.methods.clone();
-        if methods.iter().any(|method| method.is_a_key()) {
-            methods.insert(Method::Pop);
+        if methods.keys().any(|method| method.is_a_key()) {
+            methods.entry(Method::Pop).or_insert(Provenance::Hub);
         }
         if self.is_multi_factor() {
-            methods.insert(Method::Mfa);
+            methods.insert(Method::Mfa, Provenance::Hub);
         }
-        methods.into_iter().map(|method| method.as_str().to_owned()).chain([marker.to_owned()]).collect()
+        let marker = Stated { name: marker, by: Provenance::Hub };
+        methods.into_iter().map(|(method, by)| Stated { name: method.as_str(), by }).chain([marker]).collect()
     }
 
     /// At least two factors of different categories (R061).
     fn is_multi_factor(&self) -> bool {
-        let proven: BTreeSet<Category> = self.methods.union(&self.behind_mfa).filter_map(|method| method.category()).collect();
-        proven.len() >= 2
+        let counted = self.methods.keys().chain(&self.behind_mfa);
+        counted.filter_map(|method| method.category()).collect::<BTreeSet<Category>>().len() >= 2
     }
 }
 
@@ -129,119 +250,5 @@ impl Method {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    /// RFC 8176, section 2, in its order.
-    const RFC_8176: [&str; 21] = [
-        "face", "fpt", "geo", "hwk", "iris", "kba", "mca", "mfa", "otp", "pin", "pop", "pwd", "rba", "retina", "sc", "sms",
-        "swk", "tel", "user", "vbm", "wia",
-    ];
-
-    fn words(text: &str) -> Vec<&str> {
-        text.split_whitespace().collect()
-    }
-
-    fn out(sent: &str, mfa_means: &str) -> String {
-        Evidence::gather(&words(sent), &words(mfa_means)).evidence.outgoing("hub").join(" ")
-    }
-
-    #[test]
-    fn the_examples_of_the_specification() {
-        assert_eq!(out("pwd", ""), "pwd hub");
-        assert_eq!(out("pwd mail", ""), "pwd mail hub");
-        assert_eq!(out("pin pop", ""), "pin pop mfa hub");
-    }
-
-    #[test]
-    fn every_registered_name_alone() {
-        for name in RFC_8176.into_iter().chain(["mail"]) {
-            assert!(registered(name), "{name}");
-            let expected = match name {
-                "hwk" | "swk" | "sc" => format!("{name} pop hub"),
-                "mfa" => "hub".into(),
-                _ => format!("{name} hub"),
-            };
-            assert_eq!(out(name, ""), expected);
-        }
-        assert!(!registered("hub") && !registered("PWD") && !registered(""));
-    }
-
-    #[test]
-    fn categories_by_decisions_9() {
-        let categories = [
-            ("pwd pin kba", Some(Category::Knowledge)),
-            ("pop hwk swk sc otp sms tel", Some(Category::Possession)),
-            ("face fpt iris retina vbm", Some(Category::Inherence)),
-            ("mail geo mca rba user wia mfa", None),
-        ];
-        let mut seen = 0;
-        for (names, category) in categories {
-            for name in words(names) {
-                assert_eq!(Method::named(name).unwrap().category(), category, "{name}");
-                assert_eq!(Method::named(name).unwrap().as_str(), name);
-                seen += 1;
-            }
-            assert!(!out(names, "").contains("mfa"), "one category is not multi-factor: {names}");
-        }
-        assert_eq!(seen, METHODS.len());
-    }
-
-    #[test]
-    fn outgoing_by_table() {
-        for (sent, mfa_means, expected) in [
-            ("", "", "hub"),
-            ("otp pwd", "", "pwd otp mfa hub"),
-            ("pwd pwd", "", "pwd hub"),
-            ("pin hwk", "", "pin hwk pop mfa hub"),
-            ("face hwk user", "", "hwk pop face user mfa hub"),
-            ("hwk otp sms", "", "otp sms hwk pop hub"),
-            ("iris pwd", "", "pwd iris mfa hub"),
-            ("mail geo rba", "", "mail geo rba hub"),
-            // The identity provider's own conclusion is not evidence…
-            ("mfa", "", "hub"),
-            ("pwd mfa", "", "pwd hub"),
-            ("pwd mfa mail", "", "pwd mail hub"),
-            // …unless the connector's file says what stands behind it.
-            ("mfa", "pwd otp", "mfa hub"),
-            ("pwd mfa", "pwd otp", "pwd mfa hub"),
-            ("pwd mfa", "otp", "pwd mfa hub"),
-            ("mfa", "pwd", "hub"),
-            ("mfa", "pwd pin", "hub"),
-            ("mfa", "mfa", "hub"),
-            ("pwd", "pwd otp", "pwd hub"),
-            ("unheard hub HWK pwd ", "", "pwd hub"),
-        ] {
-            assert_eq!(out(sent, mfa_means), expected, "{sent:?} with mfa = {mfa_means:?}");
-        }
-    }
-
-    #[test]
-    fn unknown_values_and_a_forged_marker_are_dropped_and_counted() {
-        let gathered = Evidence::gather(&words("pwd hub Pwd eidas3 otp"), &[]);
-        assert_eq!(gathered.dropped, 3);
-        assert_eq!(gathered.evidence.outgoing("hub"), ["pwd", "otp", "mfa", "hub"]);
-    }
-
-    #[test]
-    fn evidence_survives_being_stored() {
-        let evidence = Evidence::gather(&["sc", "mfa"], &["pin", "sc"]).evidence;
-        let stored = serde_json::to_string(&evidence).unwrap();
-        assert_eq!(serde_json::from_str::<Evidence>(&stored).unwrap(), evidence);
-    }
-
-    proptest! {
-        #[test]
-        fn mfa_if_and_only_if_two_categories(picked in proptest::sample::subsequence(&RFC_8176[..], 0..=21)) {
-            let gathered = Evidence::gather(&picked, &[]);
-            let outgoing = gathered.evidence.outgoing("hub");
-            let categories: BTreeSet<Category> =
-                outgoing.iter().filter_map(|name| Method::named(name)).filter_map(Method::category).collect();
-            prop_assert_eq!(outgoing.contains(&"mfa".to_owned()), categories.len() >= 2);
-            prop_assert_eq!(outgoing.last().map(String::as_str), Some("hub"));
-            prop_assert_eq!(gathered.dropped, 0);
-            prop_assert_eq!(outgoing.iter().collect::<BTreeSet<_>>().len(), outgoing.len());
-        }
-    }
-}
+#[path = "amr/tests.rs"]
+mod tests;

@@ -106,6 +106,10 @@ fn check(
     }
     methods(source, "amr", &file.amr, problems);
     methods(source, "mfa", &file.mfa, problems);
+    if file.amr.iter().any(|name| name == "mfa") {
+        let mend = "name the methods behind it, as [\"pwd\", \"otp\"]; the hub concludes mfa from them";
+        problems.push(source.problem("amr", "counts on mfa, which is a conclusion and no method", mend));
+    }
     if file.mfa.iter().any(|name| name == "mfa") {
         problems.push(source.problem("mfa", "explains mfa by itself", "name the methods behind it, as [\"pwd\", \"otp\"]"));
     }
@@ -173,8 +177,7 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
         None => {}
     }
     let mapped = |level: &Level| file.acr.contains_key(level) || file.assumed_level == Some(*level);
-    let missing =
-        [Level::Eidas1, Level::Eidas2, Level::Eidas3].into_iter().find(|level| within.contains(level) && !mapped(level));
+    let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
     if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
         let what = format!("does not say what the identity provider calls {}", level.as_str());
         problems.push(source.problem("acr", what, format!("add {} = [\"…\"], or narrow levels", level.as_str())));

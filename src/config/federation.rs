@@ -16,6 +16,8 @@ pub struct Service {
     pub name: BTreeMap<String, String>,
     /// Service providers of one sector share one `sub`.
     pub sector: String,
+    /// Version of the key that its subjects are derived with.
+    pub subject_key_version: u32,
     /// SHA-256 of each client secret that is valid now.
     pub secrets: Vec<[u8; 32]>,
     pub id_token_signed_response_alg: SigningAlg,
@@ -40,6 +42,7 @@ impl Service {
             },
             name: file.name.clone(),
             sector: client.sector.clone(),
+            subject_key_version: client.subject_key_version,
             secrets: client.secret_sha256.clone(),
             id_token_signed_response_alg: file.id_token_signed_response_alg,
             userinfo_signed_response_alg: file.userinfo_signed_response_alg,

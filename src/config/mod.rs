@@ -42,10 +42,11 @@ pub use problem::{Problem, report};
 pub use reference::reference_markdown;
 pub use schema::{schemas, write_schemas};
 pub use service_providers::RegisteredClient;
+pub use settings::SubjectKeys;
 pub use text::in_language;
 pub use theme::Theme;
 
-use crate::ids::{ClientId, ConnectorId, Scope, Secret};
+use crate::ids::{ClientId, ConnectorId, Scope};
 use source::{Source, problem_of_file};
 
 /// A whole configuration: every file read, every rule kept, every secret at hand.
@@ -56,8 +57,8 @@ pub struct Loaded {
     pub base_url: Url,
     /// `{base_url}/api/v2` (decisions 2).
     pub issuer: String,
-    /// At least 32 bytes.
-    pub subject_key: Secret<Vec<u8>>,
+    /// By version: at least one, each of at least 32 bytes.
+    pub subject_keys: SubjectKeys,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
     pub scopes: BTreeMap<Scope, Vec<String>>,
@@ -147,7 +148,11 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     }
     let scopes_or_built_in = scopes.clone().unwrap_or_else(scopes::built_in);
     warnings.extend(drafts.iter().filter_map(warning_of_service_provider));
-    let service_providers = service_providers::check(drafts, &scopes_or_built_in, &context, problems);
+    if let Some(checked) = &checked {
+        service_providers::key_versions(&drafts, &checked.subject_keys, problems);
+    }
+    let newest = checked.as_ref().and_then(|checked| checked.subject_keys.keys().next_back().copied()).unwrap_or(1);
+    let service_providers = service_providers::check(drafts, &scopes_or_built_in, newest, &context, problems);
     if problems.len() > before {
         return None;
     }
@@ -165,7 +170,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         issuer: format!("{}/api/v2", checked.settings.base_url),
         settings: checked.settings,
         base_url: checked.base_url,
-        subject_key: checked.subject_key,
+        subject_keys: checked.subject_keys,
         service_providers,
         connectors,
         scopes: scopes?,

@@ -44,8 +44,12 @@ pub struct Settings {
     /// Five-digit code of the country whose births need a `birthplace`.
     #[serde(default = "defaults::home_country")]
     pub home_country: String,
-    /// Key of the pairwise subjects: at least 32 bytes. It must never change.
-    pub subject_key: SecretRef,
+    /// Key of the pairwise subjects, version 1: at least 32 bytes. It must never change.
+    #[serde(default)]
+    pub subject_key: Option<SecretRef>,
+    /// Instead of `subject_key`, once there is a second version: all of them, for the service providers that know them.
+    #[serde(default)]
+    pub subject_keys: Vec<VersionedKey>,
     /// Folder of signing keys, written by `passerelle keys`.
     #[serde(default = "defaults::keys")]
     pub keys: PathBuf,
@@ -99,6 +103,20 @@ pub enum SubjectSource {
 #[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretRef {
+    /// Path, relative to the configuration folder; a trailing line end is cut.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// Name of an environment variable.
+    #[serde(default)]
+    pub env: Option<String>,
+}
+
+/// One version of the subjects' key, by reference.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct VersionedKey {
+    /// Written at the end of every `sub`: 1 for the first key, then counting up.
+    pub version: u32,
     /// Path, relative to the configuration folder; a trailing line end is cut.
     #[serde(default)]
     pub file: Option<PathBuf>,
@@ -261,6 +279,9 @@ pub struct ServiceProvider {
     /// Service providers with the same sector share one `sub`; every one of them must say so. Default: the client_id.
     #[serde(default)]
     pub sector: Option<String>,
+    /// Version of the subjects' key that its users' `sub` are made with. Default: the newest. The same in a whole sector.
+    #[serde(default)]
+    pub subject_key_version: Option<u32>,
     /// Connectors that can't be used for this service provider.
     #[serde(default)]
     pub blocked_connectors: Vec<ConnectorId>,

@@ -11,6 +11,7 @@ use super::client_keys::{self, KeySource};
 use super::connectors::ConfiguredConnector;
 use super::model::ServiceProvider;
 use super::problem::Problem;
+use super::settings::SubjectKeys;
 use super::source::Source;
 use super::{Context, secrets, text, toml_files};
 
@@ -24,6 +25,8 @@ pub struct RegisteredClient {
     pub sector: String,
     /// Its public keys, or where they are to be had.
     pub keys: KeySource,
+    /// Version of the key that they are derived with.
+    pub subject_key_version: u32,
 }
 
 /// A file that could be read, for the checks that need all of them.
@@ -54,6 +57,7 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
 pub fn check(
     drafts: Vec<Draft>,
     scopes: &BTreeMap<Scope, Vec<String>>,
+    newest_subject_key: u32,
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) -> BTreeMap<ClientId, RegisteredClient> {
@@ -70,7 +74,9 @@ pub fn check(
         let secret_sha256 = secret_sha256.into_iter().flatten().collect();
         let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
         let keys = client_keys::source(&source, &file, context, problems);
-        registered.insert(file.client_id.clone(), RegisteredClient { file, secret_sha256, sector, keys });
+        let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
+        let client = RegisteredClient { secret_sha256, sector, keys, subject_key_version, file };
+        registered.insert(client.file.client_id.clone(), client);
     }
     registered
 }
@@ -190,6 +196,31 @@ fn sectors(drafts: &[Draft], problems: &mut Vec<Problem>) {
             let what = format!("is the sector of service provider {sector}, whose file does not say that it shares it");
             let mend = format!("write sector = \"{sector}\" there too, or choose another name");
             problems.push(draft.source.problem("sector", what, mend));
+        }
+    }
+}
+
+/// A version is one of those that there are, and the same in a whole sector, which would have two `sub` otherwise.
+pub fn key_versions(drafts: &[Draft], keys: &SubjectKeys, problems: &mut Vec<Problem>) {
+    let known = keys.keys().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let newest = keys.keys().next_back().copied().unwrap_or(1);
+    let mut of_sector: BTreeMap<&str, (u32, &Draft)> = BTreeMap::new();
+    for draft in drafts {
+        let version = draft.file.subject_key_version.unwrap_or(newest);
+        if !keys.contains_key(&version) {
+            let mend = format!("write one of: {known}; or add the key to subject_keys in passerelle.toml");
+            problems.push(draft.source.problem("subject_key_version", "is a version that no key has", mend));
+            continue;
+        }
+        let Some(sector) = draft.file.sector.as_deref() else { continue };
+        let (other, first) = *of_sector.entry(sector).or_insert((version, draft));
+        if other != version {
+            let what = format!(
+                "is {version}, and {other} in {}, which shares the sector: one person would have two sub",
+                first.source.file()
+            );
+            let mend = format!("write subject_key_version = {other} here, or the same other version in every file of the sector");
+            problems.push(draft.source.problem("subject_key_version", what, mend));
         }
     }
 }

@@ -1,17 +1,19 @@
 //! The rules of `passerelle.toml` beyond its shape (decisions 1, 2, 6, 7, 9).
 
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
 use url::Url;
 
 use crate::assurance::amr;
+use crate::digest;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 
 use super::Context;
 use super::address::{self, Http};
-use super::model::{IdentitySource, Lifetimes, Limits, RegisterConfig, Settings, SubjectSource};
+use super::model::{IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, SubjectSource};
 use super::problem::Problem;
 use super::secrets;
 use super::source::Source;
@@ -21,8 +23,11 @@ pub struct Checked {
     /// With every path joined to the configuration folder, and `base_url` in its one canonical form.
     pub settings: Settings,
     pub base_url: Url,
-    pub subject_key: Secret<Vec<u8>>,
+    pub subject_keys: SubjectKeys,
 }
+
+/// The subjects' keys by version: at least one, each of at least 32 bytes.
+pub type SubjectKeys = BTreeMap<u32, Secret<Vec<u8>>>;
 
 /// The HMAC key of the subjects has at least this many bytes.
 const SUBJECT_KEY_BYTES: usize = 32;
@@ -84,20 +89,63 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
         problems.push(source.problem("private.listen", "is the public listener's address", "choose another port"));
     }
-    let subject_key = secrets::resolve(source, "subject_key", &settings.subject_key, context).and_then(|key| {
-        let key = key.into_inner().into_bytes();
-        let mend = "use at least 32 random bytes, for instance from `openssl rand -hex 32`, and keep them for ever";
-        if key.len() < SUBJECT_KEY_BYTES {
-            Err(source.problem("subject_key", "leads to a key that is too short", mend))
-        } else {
-            Ok(key)
-        }
-    });
-    let subject_key = subject_key.map_err(|problem| problems.push(problem)).ok()?;
+    let subject_keys = subject_keys(source, &settings, context, problems)?;
     let base_url = base_url?;
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
-    (problems.len() == before).then_some(Checked { settings, base_url, subject_key: Secret::new(subject_key) })
+    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys })
+}
+
+/// `subject_key` is version 1 alone; `subject_keys` holds every version there is.
+fn subject_keys(source: &Source, settings: &Settings, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<SubjectKeys> {
+    let versioned = settings.subject_keys.iter().enumerate().map(|(index, key)| {
+        let reference = SecretRef { file: key.file.clone(), env: key.env.clone() };
+        (format!("subject_keys[{index}]"), key.version, reference)
+    });
+    let named: Vec<_> = match &settings.subject_key {
+        Some(reference) => [("subject_key".to_owned(), 1, reference.clone())].into_iter().chain(versioned).collect(),
+        None => versioned.collect(),
+    };
+    let before = problems.len();
+    if named.is_empty() {
+        let mend = "add it: { env = \"NAME\" } or { file = \"path\" } of at least 32 random bytes, to be kept for ever";
+        problems.push(source.problem("subject_key", "is missing", mend));
+    }
+    if settings.subject_key.is_some() && !settings.subject_keys.is_empty() {
+        let mend = "move it there, as { version = 1, … }, and remove subject_key";
+        problems.push(source.problem("subject_key", "is there beside subject_keys", mend));
+        return None;
+    }
+    let mut keys = SubjectKeys::new();
+    for (at, version, reference) in named {
+        let key = match subject_key(source, &at, &reference, context) {
+            Ok(key) => key,
+            Err(problem) => {
+                problems.push(problem);
+                continue;
+            }
+        };
+        if version == 0 {
+            problems.push(source.problem(&format!("{at}.version"), "is 0", "count from 1"));
+        }
+        if keys.values().any(|other| digest::equal(other.reveal(), key.reveal())) {
+            problems.push(source.problem(&at, "leads to the same key as another version", "make a key of its own"));
+        }
+        if keys.insert(version, key).is_some() {
+            let mend = "give each key a version of its own, and never a new key an old version";
+            problems.push(source.problem(&format!("{at}.version"), "is another key's version too", mend));
+        }
+    }
+    (problems.len() == before).then_some(keys)
+}
+
+fn subject_key(source: &Source, at: &str, reference: &SecretRef, context: &Context<'_>) -> Result<Secret<Vec<u8>>, Problem> {
+    let key = secrets::resolve(source, at, reference, context)?.into_inner().into_bytes();
+    if key.len() < SUBJECT_KEY_BYTES {
+        let mend = "use at least 32 random bytes, for instance from `openssl rand -hex 32`, and keep them for ever";
+        return Err(source.problem(at, "leads to a key that is too short", mend));
+    }
+    Ok(Secret::new(key))
 }
 
 /// What holds, but departs from the specification or from good practice.

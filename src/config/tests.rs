@@ -108,7 +108,7 @@ fn a_good_folder_loads_whole() {
     let loaded = Folder::good().edit("passerelle.toml", "example.org\"", "example.org/\"").loaded();
     assert_eq!(loaded.issuer, "https://login.example.org/api/v2");
     assert_eq!(loaded.settings.base_url, "https://login.example.org");
-    assert_eq!(loaded.subject_key.reveal(), SUBJECT_KEY.as_bytes());
+    assert_eq!(loaded.subject_keys.get(&1).unwrap().reveal(), SUBJECT_KEY.as_bytes());
     let service = loaded.service_providers.get("sp").unwrap();
     assert_eq!(service.secret_sha256, [crate::digest::sha256(CLIENT_SECRET.as_bytes())]);
     assert_eq!(service.sector, "sp");
@@ -220,6 +220,12 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "[acr]\neidas1 = [\"low\"]\neidas2 = [\"substantial\"]", "", "acr", "assumed_level = \"eidas1\""),
         (file, "[acr]", "assumed_level = \"eidas2\"\n[acr]", "assumed_level", "only level that may be assumed"),
         (file, "[acr]", "amr = [\"pwd\", \"magic\"]\n[acr]", "amr[1]", "RFC 8176"),
+        (file, "[acr]", "amr = [\"pwd\", \"mfa\"]\n[acr]", "amr", "the hub concludes mfa"),
+        (file, "lowest = \"eidas1\"", "lowest = \"substantial\"", "levels.lowest", "eidas1, eidas2, eidas3"),
+        (file, "[\"low\"]", "[\"low\", \"\"]", "acr.eidas1", "empty"),
+        (file, "eidas1\", h", "eidas2\", h", "acr.eidas1", "outside"),
+        (file, "[acr]\neidas1 = [\"low\"]\n", "[acr]\n", "acr", "add eidas1"),
+        (file, "lowest = \"eidas1\"", "lowest = \"eidas2\"", "acr.eidas1", "outside"),
         (file, "[acr]", "mfa = [\"mfa\"]\n[acr]", "mfa", "by itself"),
         (file, "client_id", "authorize_params = { nonce = \"1\" }\nclient_id", "kind.oidc.authorize_params.nonce", "remove it"),
         (file, "client_id", "internal_hosts = [\"http://a\"]\nclient_id", "kind.oidc.internal_hosts[0]", "host name"),
@@ -268,6 +274,57 @@ fn nobody_joins_the_sector_of_a_service_provider_that_does_not_say_so() {
     assert_eq!((file.as_str(), key.as_str()), ("service-providers/other.toml", "sector"));
     let loaded = folder.edit("service-providers/sp.toml", "client_id", "sector = \"sp\"\nclient_id").loaded();
     assert!(loaded.service_providers.values().all(|service| service.sector == "sp"));
+}
+
+const TWO_KEYS: &str = "subject_keys = [{ version = 1, env = \"SUBJECT_KEY\" }, { version = 2, env = \"SP_SECRET\" }]";
+
+fn with_two_keys() -> Folder {
+    Folder::good().edit("passerelle.toml", "subject_key = { env = \"SUBJECT_KEY\" }", TWO_KEYS)
+}
+
+// R037
+#[test]
+fn a_service_provider_keeps_the_key_version_that_it_knows() {
+    let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
+    let loaded = with_two_keys().with("service-providers/other.toml", other).loaded();
+    assert_eq!(loaded.subject_keys.keys().collect::<Vec<_>>(), [&1, &2]);
+    let version = |id: &str| loaded.service_providers.get(id).unwrap().subject_key_version;
+    assert_eq!((version("sp"), version("other")), (2, 1), "the newest, unless the file says otherwise");
+    assert_eq!(Folder::good().loaded().service_providers.get("sp").unwrap().subject_key_version, 1);
+}
+
+#[test]
+fn each_bad_key_version_is_named_with_its_mend() {
+    for (from, to, key, words) in [
+        ("version = 2", "version = 1", "subject_keys[1].version", "a version of its own"),
+        ("version = 1", "version = 0", "subject_keys[0].version", "count from 1"),
+        ("SP_SECRET", "SUBJECT_KEY", "subject_keys[1]", "the same key as another"),
+        ("SP_SECRET", "IDP_SECRET", "subject_keys[1]", "at least 32 random bytes"),
+        ("SP_SECRET", "UNSET", "subject_keys[1].env", "not set"),
+        ("version = 2, env = \"SP_SECRET\"", "version = 2", "subject_keys[1]", "leads to no secret"),
+        ("subject_keys", "subject_key = { env = \"SUBJECT_KEY\" }\nsubject_keys", "subject_key", "move it there"),
+        (TWO_KEYS, "", "subject_key", "is missing"),
+        (TWO_KEYS, "subject_keys = []", "subject_key", "is missing"),
+    ] {
+        let (file, found, text) = with_two_keys().edit("passerelle.toml", from, to).problem();
+        assert_eq!((file.as_str(), found.as_str()), ("passerelle.toml", key), "{to}: {text}");
+        assert!(text.contains(words), "{to}: {text}");
+    }
+    let unknown = with_two_keys().edit("service-providers/sp.toml", "client_id", "subject_key_version = 3\nclient_id");
+    let (file, key, text) = unknown.problem();
+    assert_eq!((file.as_str(), key.as_str()), ("service-providers/sp.toml", "subject_key_version"));
+    assert!(text.contains("one of: 1, 2"), "{text}");
+}
+
+#[test]
+fn one_sector_has_one_key_version() {
+    let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"zz\"\nsector = \"tax\"\nsubject_key_version = 1");
+    let folder = with_two_keys().edit("service-providers/sp.toml", "client_id", "sector = \"tax\"\nclient_id");
+    let folder = folder.with("service-providers/zz.toml", other);
+    let (file, key, text) = folder.problem();
+    assert_eq!((file.as_str(), key.as_str()), ("service-providers/zz.toml", "subject_key_version"));
+    assert!(text.contains("sp.toml") && text.contains("two sub"), "{text}");
+    folder.edit("service-providers/sp.toml", "client_id", "subject_key_version = 1\nclient_id").loaded();
 }
 
 #[test]

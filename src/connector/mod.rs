@@ -12,6 +12,8 @@ use async_trait::async_trait;
 
 use self::oidc::OidcConnector;
 use self::persona::PersonaConnector;
+use crate::assurance::Level;
+use crate::assurance::acr::Agreement;
 use crate::config::model::{ConnectorFile, ConnectorKind, SecretRef};
 use crate::egress::guard::GuardFault;
 use crate::env::Env;
@@ -89,6 +91,22 @@ pub fn build(
         }
         ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id, file, kind, env, sandbox)?),
     })
+}
+
+/// What a connector's file agrees with its identity provider on levels: the one source for whoever asks, judges or
+/// explains.
+#[must_use]
+pub fn agreement(file: &ConnectorFile) -> Agreement {
+    let (lowest, highest) = (file.levels.lowest, file.levels.highest);
+    match &file.kind {
+        ConnectorKind::Oidc(_) => Agreement { lowest, highest, values: file.acr.clone(), assumed: file.assumed_level },
+        // The sandbox's own page speaks of the hub's levels by their names.
+        ConnectorKind::Persona(_) => {
+            let served = Level::ALL.into_iter().filter(|level| (lowest..=highest).contains(level));
+            let values = served.map(|level| (level, vec![level.as_str().to_owned()])).collect();
+            Agreement { lowest, highest, values, assumed: None }
+        }
+    }
 }
 
 /// Why an upstream step failed: the catalogue's code, and a line for the operator that holds no token, no secret

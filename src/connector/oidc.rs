@@ -13,7 +13,6 @@ mod keys;
 mod metadata;
 mod userinfo;
 
-use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use async_trait::async_trait;
@@ -24,7 +23,8 @@ use self::metadata::Provider;
 use super::{Connector, ConnectorFault, ConnectorRefused};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
-use crate::config::model::{AuthTimeSource, ConnectorFile, Levels, OidcKind};
+use crate::assurance::amr::Told;
+use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind};
 use crate::egress::guard::{CallLimits, Guard, Schemes};
 use crate::egress::kept::{Kept, Standing};
 use crate::env::{Env, Timestamp};
@@ -36,8 +36,6 @@ use crate::token::verify::{self, VerificationKeys};
 /// Claims of the protocol: they are judged here, and are no part of an identity.
 const PROTOCOL_CLAIMS: [&str; 15] =
     ["iss", "aud", "exp", "iat", "nbf", "jti", "nonce", "azp", "at_hash", "c_hash", "acr", "amr", "auth_time", "sid", "sub"];
-/// No identity provider has more methods; a longer list is cut.
-const MOST_METHODS: usize = 32;
 
 pub struct OidcConnector {
     upstream: Arc<Upstream>,
@@ -50,10 +48,7 @@ struct Upstream {
     client_secret: Secret<String>,
     env: Env,
     guard: Guard,
-    levels: Levels,
-    acr: BTreeMap<Level, Vec<String>>,
-    assumed_level: Option<Level>,
-    amr: Vec<String>,
+    agreement: Agreement,
     provider: Kept<Provider, ConnectorFault>,
     keys: Kept<VerificationKeys, ConnectorFault>,
     skew: Mutex<Option<i64>>,
@@ -86,10 +81,7 @@ impl OidcConnector {
                 client_secret,
                 env,
                 guard,
-                levels: file.levels,
-                acr: file.acr.clone(),
-                assumed_level: file.assumed_level,
-                amr: file.amr.clone(),
+                agreement: super::agreement(file),
                 provider: Kept::default(),
                 keys: Kept::default(),
                 skew: Mutex::default(),
@@ -103,7 +95,7 @@ impl Connector for OidcConnector {
     async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
         let upstream = &self.upstream;
         let provider = upstream.provider().await?;
-        let url = departure::url(&provider, &upstream.kind, &upstream.agreement(), &departure)?;
+        let url = departure::url(&provider, &upstream.kind, &upstream.agreement, &departure)?;
         Ok(Left {
             url: url.into(),
             issuer: upstream.kind.issuer.clone(),
@@ -130,7 +122,7 @@ impl Connector for OidcConnector {
             connector: upstream.id.clone(),
             upstream_subject: Secret::new(id_token.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned()),
             level,
-            amr: upstream.methods(&id_token),
+            amr: Told::by_claim(id_token.get("amr")),
             auth_time,
             claims: identity_claims(id_token, userinfo),
             id_token: Some(granted.id_token),
@@ -148,16 +140,12 @@ impl Connector for OidcConnector {
 }
 
 impl Upstream {
-    fn agreement(&self) -> Agreement<'_> {
-        let Levels { lowest, highest } = self.levels;
-        Agreement { lowest, highest, values: &self.acr, assumed: self.assumed_level }
-    }
-
     /// What the ID token's `acr` is worth, where `asked` was wanted.
     fn level(&self, id_token: &Map<String, Value>, asked: Level) -> Result<Level, ConnectorFault> {
-        let agreement = self.agreement();
-        let returned = id_token.get("acr").and_then(Value::as_str);
-        agreement.judge(returned, agreement.to_ask(asked)).map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))
+        // What is no text is a value all the same, and in no table: only an absent `acr` may count as the assumed level.
+        let returned = id_token.get("acr").filter(|acr| !acr.is_null()).map(|acr| acr.as_str().unwrap_or_default());
+        let judged = self.agreement.judge(returned, self.agreement.to_ask(asked));
+        judged.map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))
     }
 
     async fn provider(self: &Arc<Self>) -> Result<Arc<Provider>, ConnectorFault> {
@@ -291,14 +279,6 @@ impl Upstream {
         };
         userinfo::check_subject(&claims, id_token)?;
         Ok(claims)
-    }
-
-    /// The identity provider's `amr` as it came, or the file's list where it sends none.
-    fn methods(&self, id_token: &Map<String, Value>) -> Vec<String> {
-        match id_token.get("amr").and_then(Value::as_array) {
-            Some(sent) => sent.iter().filter_map(Value::as_str).take(MOST_METHODS).map(str::to_owned).collect(),
-            None => self.amr.clone(),
-        }
     }
 }
 

@@ -16,8 +16,10 @@ use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::{Connector, ConnectorFault, ConnectorRefused, Sandbox};
-use crate::assurance::{Level, amr};
-use crate::config::model::{ConnectorFile, Levels, PersonaKind};
+use crate::assurance::Level;
+use crate::assurance::acr::Agreement;
+use crate::assurance::amr::{self, Told};
+use crate::config::model::{ConnectorFile, PersonaKind};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
@@ -119,8 +121,7 @@ pub struct PersonaConnector {
     issuer: String,
     env: Env,
     persons: Vec<Person>,
-    levels: Levels,
-    amr: Vec<String>,
+    agreement: Agreement,
     picked: Mutex<HashMap<String, Picked>>,
 }
 
@@ -157,8 +158,7 @@ impl PersonaConnector {
             id,
             env,
             persons: persons(kind)?,
-            levels: file.levels,
-            amr: file.amr.clone(),
+            agreement: super::agreement(file),
             picked: Mutex::default(),
         })
     }
@@ -186,8 +186,7 @@ impl PersonaConnector {
     }
 
     fn offered_levels(&self) -> impl Iterator<Item = Level> {
-        let served = self.levels.lowest..=self.levels.highest;
-        [Level::Eidas1, Level::Eidas2, Level::Eidas3].into_iter().filter(move |level| served.contains(level))
+        self.agreement.values.keys().copied()
     }
 }
 
@@ -279,7 +278,7 @@ impl Connector for PersonaConnector {
         let mut url = page.and_then(|page| Url::from_str(&page).ok()).ok_or_else(|| {
             ConnectorFault::new(ErrorCode::Internal, "the hub's own redirect_uri is not that of this connector")
         })?;
-        let level = departure.level.max(self.levels.lowest);
+        let level = self.agreement.to_ask(departure.level);
         url.query_pairs_mut().append_pair("state", &departure.state).append_pair("level", level.as_str());
         Ok(Left {
             token_endpoint: self.issuer.clone(),
@@ -309,14 +308,16 @@ impl Connector for PersonaConnector {
         let picked = self.take(code.reveal(), &attempt.state).ok_or_else(|| {
             ConnectorFault::new(ErrorCode::IdpCodeRefused, "the code is unknown, used, expired or another attempt's")
         })?;
-        if picked.level < attempt.level || picked.failure == Some(Failure::LevelTooLow) {
+        if picked.failure == Some(Failure::LevelTooLow) {
             return Err(ConnectorFault::new(ErrorCode::AcrTooLow, "too low a level was picked in the sandbox"));
         }
+        let judged = self.agreement.judge(Some(picked.level.as_str()), self.agreement.to_ask(attempt.level));
+        let level = judged.map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))?;
         Ok(Authentication {
             connector: self.id.clone(),
             upstream_subject: Secret::new(picked.person.id.clone()),
-            level: picked.level,
-            amr: if picked.methods.is_empty() { self.amr.clone() } else { picked.methods },
+            level,
+            amr: if picked.methods.is_empty() { Told::Nothing } else { Told::these(&picked.methods) },
             auth_time: picked.at,
             claims: claims(picked.person, picked.failure),
             id_token: None,

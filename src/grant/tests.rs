@@ -68,6 +68,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         registration,
         name: [("en".to_owned(), client_id.to_owned())].into(),
         sector: client_id.into(),
+        subject_key_version: 1,
         secrets: ["secret", "next secret"].map(|secret| digest::sha256(format!("{client_id}'s {secret}").as_bytes())).to_vec(),
         id_token_signed_response_alg: alg,
         userinfo_signed_response_alg: alg,

@@ -14,18 +14,23 @@
 //! for lengths are read from the front. `docs/subject.md` says this for other languages, with the test vectors that
 //! the tests of this file read.
 
+use std::collections::BTreeMap;
+
 use super::{Identity, pivot::Pivot};
 use crate::digest;
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::protocol::catalogue::ErrorCode;
 
-/// The key of one platform's subjects. Whoever changes it, or the home country, gives every person a new `sub`.
+/// The keys of one platform's subjects, by version. Whoever changes one, or the home country, gives the people whom it
+/// serves a new `sub`.
 #[derive(Clone, Debug)]
-pub struct SubjectKey {
-    bytes: Secret<Vec<u8>>,
-    version: u32,
+pub struct SubjectKeys {
+    keys: BTreeMap<KeyVersion, Secret<Vec<u8>>>,
     home_country: String,
 }
+
+/// Which key a `sub` was made with; it is written at the end of it. The first is 1.
+pub type KeyVersion = u32;
 
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SubjectKeyFault {
@@ -40,6 +45,8 @@ pub enum SubjectFault {
     PivotIncomplete,
     #[error("the identity provider's subject is empty")]
     UpstreamSubjectEmpty,
+    #[error("there is no subject key of version {0}")]
+    NoSuchKey(KeyVersion),
     #[error("the HMAC can not be computed")]
     Hmac,
 }
@@ -50,39 +57,42 @@ impl SubjectFault {
         match self {
             Self::PivotIncomplete => ErrorCode::IdentityIncomplete,
             Self::UpstreamSubjectEmpty => ErrorCode::IdTokenSubject,
-            Self::Hmac => ErrorCode::Internal,
+            Self::NoSuchKey(_) | Self::Hmac => ErrorCode::Internal,
         }
     }
 }
 
-impl SubjectKey {
-    /// `version` is written at the end of every `sub`; the first key is 1.
-    ///
+impl SubjectKeys {
     /// # Errors
     /// A key of fewer than 32 bytes: people's data can be enumerated, so only the key keeps a `sub` from being undone.
-    pub fn new(bytes: Secret<Vec<u8>>, version: u32, home_country: impl Into<String>) -> Result<Self, SubjectKeyFault> {
-        match bytes.reveal().len() {
-            length @ 0..32 => Err(SubjectKeyFault::TooShort { length }),
-            _ => Ok(Self { bytes, version, home_country: home_country.into() }),
+    pub fn new(
+        keys: impl IntoIterator<Item = (KeyVersion, Secret<Vec<u8>>)>,
+        home_country: impl Into<String>,
+    ) -> Result<Self, SubjectKeyFault> {
+        let keys: BTreeMap<_, _> = keys.into_iter().collect();
+        match keys.values().map(|key| key.reveal().len()).min() {
+            Some(length @ 0..32) => Err(SubjectKeyFault::TooShort { length }),
+            Some(_) | None => Ok(Self { keys, home_country: home_country.into() }),
         }
     }
 
     /// The `sub` of a person in a sector, from the identity that is delivered there.
     ///
     /// # Errors
-    /// `PivotIncomplete`: people who lack the same field would share one `sub`.
-    pub fn derive(&self, sector: &str, identity: &Identity) -> Result<Subject, SubjectFault> {
+    /// `PivotIncomplete`: people who lack the same field would share one `sub`. `NoSuchKey`.
+    pub fn derive(&self, version: KeyVersion, sector: &str, identity: &Identity) -> Result<Subject, SubjectFault> {
         let pivot = Pivot::of(identity, &self.home_country).ok_or(SubjectFault::PivotIncomplete)?;
         let [given_names, family_name, birthdate, gender, birthplace, birthcountry] = pivot.fields();
-        self.seal(&[sector.as_bytes(), given_names, family_name, birthdate, gender, birthplace, birthcountry])
+        self.seal(version, &[sector.as_bytes(), given_names, family_name, birthdate, gender, birthplace, birthcountry])
     }
 
     /// The `sub` of an account at an identity provider without a pivot identity (`subject = "provider"`).
     ///
     /// # Errors
-    /// `UpstreamSubjectEmpty`.
+    /// `UpstreamSubjectEmpty`, `NoSuchKey`.
     pub fn derive_from_provider(
         &self,
+        version: KeyVersion,
         sector: &str,
         connector: &ConnectorId,
         upstream_sub: &str,
@@ -90,12 +100,13 @@ impl SubjectKey {
         if upstream_sub.is_empty() {
             return Err(SubjectFault::UpstreamSubjectEmpty);
         }
-        self.seal(&[sector.as_bytes(), connector.as_str().as_bytes(), upstream_sub.as_bytes()])
+        self.seal(version, &[sector.as_bytes(), connector.as_str().as_bytes(), upstream_sub.as_bytes()])
     }
 
-    fn seal(&self, fields: &[&[u8]]) -> Result<Subject, SubjectFault> {
-        let tag = digest::hmac_parts(self.bytes.reveal(), fields).map_err(|_| SubjectFault::Hmac)?;
-        Ok(Subject::new(format!("{}v{}", digest::base64url(&tag), self.version)))
+    fn seal(&self, version: KeyVersion, fields: &[&[u8]]) -> Result<Subject, SubjectFault> {
+        let key = self.keys.get(&version).ok_or(SubjectFault::NoSuchKey(version))?;
+        let tag = digest::hmac_parts(key.reveal(), fields).map_err(|_| SubjectFault::Hmac)?;
+        Ok(Subject::new(format!("{}v{version}", digest::base64url(&tag))))
     }
 }
 
@@ -105,8 +116,18 @@ mod tests {
     use crate::identity::samples::angela;
     use proptest::prelude::*;
 
-    fn key() -> SubjectKey {
-        SubjectKey::new(Secret::new((0..32).collect()), 1, "99100").unwrap()
+    /// The two keys of the page.
+    fn keys() -> SubjectKeys {
+        SubjectKeys::new([(1, Secret::new((0..32).collect())), (2, Secret::new((32..64).collect()))], "99100").unwrap()
+    }
+
+    fn derive(sector: &str, identity: &Identity) -> Result<Subject, SubjectFault> {
+        keys().derive(1, sector, identity)
+    }
+
+    /// The version that a published `sub` ends with.
+    fn version_of(sub: &str) -> KeyVersion {
+        sub.rsplit_once('v').unwrap().1.parse().unwrap()
     }
 
     fn optional(cell: &str) -> Option<String> {
@@ -121,6 +142,7 @@ mod tests {
             .collect()
     }
 
+    // R037, R053
     #[test]
     fn the_published_vectors_hold() {
         let vectors = vectors(8);
@@ -137,7 +159,7 @@ mod tests {
                 email: None,
                 preferred_username: None,
             };
-            assert_eq!(key().derive(sector, &identity).unwrap().as_str(), sub, "{given_names}");
+            assert_eq!(keys().derive(version_of(sub), sector, &identity).unwrap().as_str(), sub, "{given_names}");
         }
     }
 
@@ -146,28 +168,30 @@ mod tests {
         let vectors = vectors(4);
         assert!(vectors.len() >= 2);
         for row in &vectors {
-            let derived = key().derive_from_provider(&row[0], &ConnectorId::from(row[1].as_str()), &row[2]).unwrap();
+            let derived =
+                keys().derive_from_provider(version_of(&row[3]), &row[0], &ConnectorId::from(row[1].as_str()), &row[2]).unwrap();
             assert_eq!(derived.as_str(), row[3]);
         }
     }
 
     #[test]
     fn a_short_key_is_refused_with_its_length() {
-        let fault = SubjectKey::new(Secret::new(vec![0; 31]), 1, "99100").unwrap_err();
+        let long = (1, Secret::new(vec![0; 32]));
+        let fault = SubjectKeys::new([long, (2, Secret::new(vec![0; 31]))], "99100").unwrap_err();
         assert_eq!(fault, SubjectKeyFault::TooShort { length: 31 });
-        assert!(!format!("{:?}", key()).contains('['), "the key is never printed");
+        assert!(!format!("{:?}", keys()).contains("[0"), "the key is never printed");
     }
 
     #[test]
     fn persons_without_a_whole_pivot_share_no_sub_because_they_get_none() {
         let identity = Identity { birthdate: None, ..angela() };
-        assert_eq!(key().derive("sp", &identity), Err(SubjectFault::PivotIncomplete));
-        assert_eq!(key().derive_from_provider("sp", &"idp".into(), ""), Err(SubjectFault::UpstreamSubjectEmpty));
+        assert_eq!(derive("sp", &identity), Err(SubjectFault::PivotIncomplete));
+        assert_eq!(keys().derive_from_provider(1, "sp", &"idp".into(), ""), Err(SubjectFault::UpstreamSubjectEmpty));
     }
 
     #[test]
     fn every_pivot_field_and_the_key_count_and_nothing_else_does() {
-        let sub = key().derive("sp", &angela()).unwrap();
+        let sub = derive("sp", &angela()).unwrap();
         let changes: [fn(&mut Identity); 6] = [
             |i| i.given_names = vec!["Angela".into()],
             |i| i.family_name = Some("DUBOIX".into()),
@@ -179,19 +203,30 @@ mod tests {
         for (case, change) in changes.into_iter().enumerate() {
             let mut other = angela();
             change(&mut other);
-            assert_ne!(key().derive("sp", &other).unwrap(), sub, "case {case}");
+            assert_ne!(derive("sp", &other).unwrap(), sub, "case {case}");
         }
-        let other_key = SubjectKey::new(Secret::new(vec![7; 32]), 1, "99100").unwrap();
-        assert_ne!(other_key.derive("sp", &angela()).unwrap(), sub);
+        let other_keys = SubjectKeys::new([(1, Secret::new(vec![7; 32]))], "99100").unwrap();
+        assert_ne!(other_keys.derive(1, "sp", &angela()).unwrap(), sub);
         // An e-mail address never links anything.
-        assert_eq!(key().derive("sp", &Identity { email: None, ..angela() }).unwrap(), sub);
+        assert_eq!(derive("sp", &Identity { email: None, ..angela() }).unwrap(), sub);
+    }
+
+    #[test]
+    fn a_new_key_version_leaves_the_older_subs_as_they_are() {
+        let old = SubjectKeys::new([(1, Secret::new((0..32).collect()))], "99100").unwrap();
+        let before = old.derive(1, "sp", &angela()).unwrap();
+        assert_eq!(keys().derive(1, "sp", &angela()).unwrap(), before);
+        let newer = keys().derive(2, "sp", &angela()).unwrap();
+        assert!(newer.as_str().ends_with("v2"));
+        assert_ne!(newer.as_str().get(..43), before.as_str().get(..43), "another key, another value");
+        assert_eq!(keys().derive(3, "sp", &angela()), Err(SubjectFault::NoSuchKey(3)));
     }
 
     const NAME: &str = "[A-Za-zÀ-ÖØ-öø-ÿ]{1,12}";
 
     proptest! {
         #[test]
-        fn two_identity_providers_give_one_person_one_sub(first in NAME, second in NAME, family in NAME) {
+        fn two_identity_providers_give_one_person_one_sub(first in NAME, second in NAME, family in NAME, version in 1u32..=2) {
             use unicode_normalization::UnicodeNormalization as _;
             let one = Identity { given_names: vec![first.clone(), second.clone()], family_name: Some(family.clone()), ..angela() };
             // `ÿ` and `ß` fold alike in either case, for upper case is taken last.
@@ -201,13 +236,16 @@ mod tests {
                 email: None,
                 ..angela()
             };
-            prop_assert_eq!(key().derive("sp", &one).unwrap(), key().derive("sp", &other).unwrap());
+            prop_assert_eq!(keys().derive(version, "sp", &one).unwrap(), keys().derive(version, "sp", &other).unwrap());
         }
 
         #[test]
-        fn two_sectors_can_not_compare_their_subs(one in "[a-z]{1,8}", other in "[a-z]{1,8}") {
+        fn two_sectors_can_not_compare_their_subs(
+            one in "[a-z]{1,8}", other in "[a-z]{1,8}", version in 1u32..=2, of_other in 1u32..=2,
+        ) {
             prop_assume!(one != other);
-            prop_assert_ne!(key().derive(&one, &angela()).unwrap(), key().derive(&other, &angela()).unwrap());
+            let (one, other) = (keys().derive(version, &one, &angela()), keys().derive(of_other, &other, &angela()));
+            prop_assert_ne!(one.unwrap().as_str().get(..43).map(str::to_owned), other.unwrap().as_str().get(..43).map(str::to_owned));
         }
 
         #[test]
@@ -216,10 +254,10 @@ mod tests {
             prop_assume!(one != other);
             let names_cut_at = |at: usize| {
                 let (given, family) = text.split_at(at);
-                key().derive("sp", &Identity { given_names: vec![given.into()], family_name: Some(family.into()), ..angela() })
+                derive("sp", &Identity { given_names: vec![given.into()], family_name: Some(family.into()), ..angela() })
             };
             prop_assert_ne!(names_cut_at(one).unwrap(), names_cut_at(other).unwrap());
-            let sector_cut_at = |at: usize| key().derive_from_provider(&text[..at], &text[at..].into(), "x");
+            let sector_cut_at = |at: usize| keys().derive_from_provider(1, &text[..at], &text[at..].into(), "x");
             prop_assert_ne!(sector_cut_at(one).unwrap(), sector_cut_at(other).unwrap());
         }
     }

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use super::upstream::{Authentication, Left};
 use super::{Proven, Source, Ticket};
-use crate::assurance::amr::Evidence;
+use crate::assurance::amr::{Evidence, Told};
 use crate::assurance::{Level, Platform};
 use crate::env::Timestamp;
 use crate::identity::samples::angela;
@@ -95,7 +95,7 @@ pub(crate) fn authentication(connector: &str, level: Level) -> Authentication {
         connector: connector.into(),
         upstream_subject: Secret::new("upstream-angela".into()),
         level,
-        amr: vec!["pwd".into()],
+        amr: Told::these(&["pwd"]),
         auth_time: OPENED,
         claims: serde_json::Map::new(),
         id_token: Some(Secret::new("upstream.id.token".into())),
@@ -110,7 +110,7 @@ pub(crate) fn proven(connector: &str, level: Level) -> Proven {
         identity: angela(),
         subject: Subject::new("pairwise-angela"),
         source: Source::Register,
-        evidence: Evidence::gather(&["pwd"], &[]).evidence,
+        evidence: Evidence::gather(&Told::these(&["pwd"]), &[], &[]).evidence,
         claims: claims.as_object().unwrap().clone(),
         consented: false,
         session: None,

@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
 use crate::assurance::Level;
+use crate::assurance::amr::Told;
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 
@@ -73,8 +74,8 @@ pub struct Authentication {
     pub upstream_subject: Secret<String>,
     /// The level obtained, already translated to the hub's scale.
     pub level: Level,
-    /// Methods as evidence: the IdP's `amr` or the connector's static list, unfiltered.
-    pub amr: Vec<String>,
+    /// What the identity provider told of the methods, not weighed yet.
+    pub amr: Told,
     pub auth_time: Timestamp,
     /// Identity claims: userinfo's, over those of the ID token.
     pub claims: Map<String, Value>,

@@ -13,6 +13,9 @@ pub enum Level {
 }
 
 impl Level {
+    /// Lowest first.
+    pub const ALL: [Self; 3] = [Self::Eidas1, Self::Eidas2, Self::Eidas3];
+
     #[must_use]
     pub const fn as_str(self) -> &'static str {
         match self {

@@ -76,6 +76,18 @@ pub fn may(facts: &Facts, level: Level) -> Result<(), Closed> {
     }
 }
 
+/// Before the callback: what will be asked upstream is never under the connector's lowest.
+///
+/// # Errors
+/// As for [`may`].
+pub fn may_ask(facts: &Facts, level: Level) -> Result<(), Closed> {
+    let asked = match facts.connector {
+        Connector::On { lowest, .. } => level.max(lowest),
+        Connector::Off | Connector::Unknown => level,
+    };
+    may(facts, asked)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

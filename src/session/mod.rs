@@ -195,13 +195,13 @@ pub enum NotReused {
 /// # Errors
 /// The first reason against it.
 pub fn reuse(session: &Session, asked: &Asked, limits: &Limits, facts: &gate::Facts, now: Timestamp) -> Result<Level, NotReused> {
-    let held = acr::held(session.level, asked.platform);
+    let held = acr::reused(session.level, asked.level, asked.platform);
     let too_old = |max_age: u64| max_age == 0 || now.since(session.auth_time) > Duration::from_secs(max_age);
     let reasons = [
         (session.expires_at(limits) <= now, NotReused::Expired),
         (asked.prompt_login == PromptLogin::Asked, NotReused::LoginAsked),
         (asked.max_age.is_some_and(too_old), NotReused::TooOld),
-        (held < asked.level, NotReused::LevelTooLow),
+        (held.is_none(), NotReused::LevelTooLow),
         (asked.idp_hint.as_ref().is_some_and(|hint| *hint != session.connector), NotReused::OtherConnector),
         (asked.wanted.iter().any(|subject| *subject != asked.holder), NotReused::OtherUser),
     ];
@@ -210,7 +210,7 @@ pub fn reuse(session: &Session, asked: &Asked, limits: &Limits, facts: &gate::Fa
     }
     // The gate judges the level that was obtained: the connector's range is about what it proves, not what we count.
     gate::may(facts, session.level).map_err(NotReused::Gate)?;
-    Ok(held)
+    held.ok_or(NotReused::LevelTooLow)
 }
 
 #[cfg(test)]

@@ -57,6 +57,7 @@ pub struct Metrics {
     connector_calls: IntCounterVec,
     connector_seconds: HistogramVec,
     connector_skew: GaugeVec,
+    amr_dropped: IntCounterVec,
     register_answers: IntCounterVec,
     register_seconds: HistogramVec,
     store_operations: IntCounterVec,
@@ -99,6 +100,11 @@ impl Metrics {
                 "connector_clock_skew_seconds",
                 "How far an identity provider's clock was ahead of ours, at the last ID token.",
                 &["connector"],
+            )?,
+            amr_dropped: declare.counters(
+                "amr_dropped_total",
+                "Values of an identity provider's amr that were not believed.",
+                &["connector", "reason"],
             )?,
             register_answers: declare.counters("register_answers_total", "What the national register said.", &["answer"])?,
             register_seconds: declare.durations("register_call_duration_seconds", "Time of a call to the register.", &[])?,
@@ -181,6 +187,12 @@ impl Metrics {
     /// Seconds; positive when the identity provider's clock is ahead.
     pub fn connector_clock_skew(&self, connector: &ConnectorId, seconds: f64) {
         self.connector_skew.with_label_values(&[connector.as_str()]).set(seconds);
+    }
+
+    /// `reason` is one of a handful; the values themselves are an identity provider's, and stay out of labels.
+    pub fn amr_dropped(&self, connector: &ConnectorId, reason: &'static str, values: usize) {
+        let values = u64::try_from(values).unwrap_or(u64::MAX);
+        self.amr_dropped.with_label_values(&[connector.as_str(), reason]).inc_by(values);
     }
 
     pub fn register_answered(&self, answer: &'static str, took: Duration) {
@@ -309,6 +321,7 @@ mod tests {
         metrics.connector_call(&impots, "complete", Err(ErrorCode::IdTokenNonce), took);
         metrics.connector_busy(&impots, "begin");
         metrics.connector_clock_skew(&impots, -1.5);
+        metrics.amr_dropped(&impots, "unknown", 2);
         metrics.register_answered("found", took);
         metrics.store_meter("login", "insert").asked();
         metrics.store_meter("login", "insert").refused("full");
@@ -335,6 +348,7 @@ mod tests {
             r#"passerelle_connector_call_duration_seconds_count{connector="impots",operation="complete"} 1"#,
             &format!(r#"passerelle_connector_calls_total{{connector="impots",operation="begin",outcome="{busy}"}} 1"#),
             r#"passerelle_connector_clock_skew_seconds{connector="impots"} -1.5"#,
+            r#"passerelle_amr_dropped_total{connector="impots",reason="unknown"} 2"#,
             r#"passerelle_register_answers_total{answer="found"} 1"#,
             "passerelle_register_call_duration_seconds_count 1",
             r#"passerelle_store_operations_total{kind="login",verb="insert"} 1"#,

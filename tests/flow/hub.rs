@@ -1,6 +1,7 @@
 //! The whole program in process, with a clock that is moved by hand.
 
 use std::future::Future;
+use std::path::Path;
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -12,7 +13,7 @@ use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::{App, HttpResponse};
 use passerelle::app::{Keys, Parts, Program};
-use passerelle::config::{self, Environment};
+use passerelle::config::{self, Environment, Loaded};
 use passerelle::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
 use passerelle::web::routes;
 use tempfile::TempDir;
@@ -25,6 +26,8 @@ type Serve = Box<dyn Fn(TestRequest) -> Pin<Box<dyn Future<Output = HttpResponse
 pub struct TestHub {
     serve: Serve,
     clock: Arc<HandClock>,
+    /// What it was built from.
+    pub loaded: Loaded,
     _folder: TempDir,
 }
 
@@ -42,8 +45,18 @@ impl TestHub {
 
     /// `settings` are lines added to `passerelle.toml`.
     pub async fn with(settings: &str) -> Self {
+        Self::build(settings, |_| ()).await
+    }
+
+    /// `edit` may change any file of the configuration folder.
+    pub async fn edited(edit: impl FnOnce(&Path)) -> Self {
+        Self::build("", edit).await
+    }
+
+    async fn build(settings: &str, edit: impl FnOnce(&Path)) -> Self {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
+        edit(folder.path());
         let environment: Environment =
             [("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"), ("CLIENT_SECRET", SECRET)].into_iter().collect();
         let loaded = config::load(folder.path(), &environment).unwrap();
@@ -67,7 +80,7 @@ impl TestHub {
                 }
             })
         });
-        Self { serve, clock, _folder: folder }
+        Self { serve, clock, loaded, _folder: folder }
     }
 
     /// A browser without cookies, of a person who reads English.

@@ -20,6 +20,12 @@ impl Form {
         self
     }
 
+    /// Once more.
+    pub fn and(mut self, name: &str, value: &str) -> Self {
+        self.fields.push((name.to_owned(), value.to_owned()));
+        self
+    }
+
     pub fn without(mut self, name: &str) -> Self {
         self.fields.retain(|(field, _)| field != name);
         self

@@ -9,6 +9,7 @@ use super::service::{Authorize, Received};
 
 const MILLISECOND: Duration = Duration::from_millis(1);
 const MINUTE: Duration = Duration::from_secs(60);
+const AMR: &str = r#"{"id_token":{"amr":{"essential":true}}}"#;
 
 /// A request that a session may answer with a page for information, and nothing more.
 fn reusing(service: &str) -> Authorize {
@@ -263,4 +264,21 @@ async fn no_session_comes_to_be_before_a_login_has_finished() {
     assert_eq!(browser.session(), None);
     page.refuse().await;
     assert_eq!(browser.session(), None);
+}
+
+// R039, R066: what was proven, with its auth_time, at every service provider that asks.
+#[actix_web::test]
+async fn a_reused_authentication_keeps_its_methods_and_time() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery").with("claims", AMR)).await.choose("amandier").await;
+    let form = page.signing_in_as("angela").without("method").and("method", "pin").and("method", "sc");
+    let first = hub.tokens("bakery", &browser.submit(&form).await.consent().await.received()).await;
+    assert_eq!(first.id_token["amr"], serde_json::json!(["pin", "sc", "pop", "mfa", "hub"]));
+    hub.advance(10 * MINUTE);
+    let second = browser.authorize(&reusing("library").with("claims", AMR)).await.consent().await.received();
+    let second = hub.tokens("library", &second).await;
+    assert_eq!((&second.id_token["amr"], &second.id_token["auth_time"]), (&first.id_token["amr"], &first.id_token["auth_time"]));
+    let third = browser.authorize(&reusing("library")).await.consent().await.received();
+    assert_eq!(hub.tokens("library", &third).await.id_token.get("amr"), None);
 }

@@ -32,12 +32,7 @@ pub fn asks_login(kind: &OidcKind, reauthenticate: bool, max_age: Option<u64>) -
 ///
 /// # Errors
 /// `Internal`, when what the hub itself made up is malformed.
-pub fn url(
-    provider: &Provider,
-    kind: &OidcKind,
-    agreement: &Agreement<'_>,
-    departure: &Departure,
-) -> Result<Url, ConnectorFault> {
+pub fn url(provider: &Provider, kind: &OidcKind, agreement: &Agreement, departure: &Departure) -> Result<Url, ConnectorFault> {
     let internal = |why: &str| ConnectorFault::new(ErrorCode::Internal, why);
     let redirect_uri =
         RedirectUrl::new(departure.redirect_uri.clone()).map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;

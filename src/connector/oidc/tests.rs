@@ -5,7 +5,7 @@ use serde_json::json;
 
 use super::fake_idp::*;
 use super::*;
-use crate::assurance::Level;
+use crate::assurance::{Level, amr};
 use crate::digest;
 use crate::egress::fake::Told;
 use crate::env::{HandClock, SeededEntropy};
@@ -21,7 +21,7 @@ async fn a_sound_login_passes_and_userinfo_wins_over_the_id_token() {
     assert_eq!(world.connector.skew_seconds(), None);
     let proven = world.complete().await.unwrap();
     assert_eq!(proven.upstream_subject.reveal(), "s-1");
-    assert_eq!((proven.level, proven.auth_time.seconds(), proven.amr), (Level::Eidas1, NOW - 5, vec!["pwd".to_owned()]));
+    assert_eq!((proven.level, proven.auth_time.seconds(), proven.amr), (Level::Eidas1, NOW - 5, amr::Told::these(&["pwd"])));
     assert_eq!(Value::Object(proven.claims), json!({ "email": "from-userinfo@example.org", "given_name": "Ada" }));
     assert_eq!(world.connector.skew_seconds(), Some(7));
     let script = world.script();

@@ -79,10 +79,7 @@ async fn a_picked_person_arrives_with_level_and_methods() {
     assert_eq!(attempt.left.url, "https://hub.example/sandbox/sun?state=s1&level=eidas1");
     let query = connector.choose(&form(&[("level", "eidas2"), ("method", "pwd"), ("method", "otp")])).unwrap();
     let proven = connector.complete(attempt, arrival(&query)).await.unwrap();
-    assert_eq!(
-        (proven.level, proven.amr, proven.auth_time.seconds()),
-        (Level::Eidas2, vec!["pwd".into(), "otp".into()], 1_000_000)
-    );
+    assert_eq!((proven.level, proven.amr, proven.auth_time.seconds()), (Level::Eidas2, Told::these(&["pwd", "otp"]), 1_000_000));
     let expected = serde_json::json!({
         "given_name": "Angela Claire Louise", "family_name": "DUBOIS", "birthdate": "1962-08-24", "gender": "female",
         "birthplace": "75107", "birthcountry": "99100", "email": "angela@example.org",

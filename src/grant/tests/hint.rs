@@ -51,6 +51,18 @@ async fn hint_and_requested_sub_both_count() {
     assert_eq!(both, Ok(vec![Subject::new("pairwise-angela"), Subject::new("requested")]));
 }
 
+// R044
+#[tokio::test]
+async fn a_hint_that_carries_at_hash_is_accepted() {
+    let hub = Hub::new();
+    let (_, id_token) = hub.tokens("code", &[]).await;
+    let (_, mut claims) = read(&id_token);
+    claims["at_hash"] = json!(digest::base64url(&[7; 16]));
+    let at = OPENED + Duration::from_secs(1);
+    let hint = RING.sign(SigningAlg::ES256, "JWT", claims.to_string().as_bytes(), at).await.unwrap();
+    assert_eq!(wanted(&hub, &hint), angela());
+}
+
 #[tokio::test]
 async fn forged_and_borrowed_hints_are_refused() {
     let hub = Hub::new();

@@ -131,6 +131,17 @@ pub fn check(
     judge(&asked, &proven, platform, directory).map_err(|code| Refusal::Redirect(proven.redirect, code))
 }
 
+/// The level that a request asks for, by its `acr_values` and `claims` alone, as [`check`] finds it.
+///
+/// # Errors
+/// The finding on one of the two.
+pub fn level_asked(acr_values: &str, claims: Option<&str>, platform: Platform) -> Result<Level, ErrorCode> {
+    if acr_values.is_empty() {
+        return Err(ErrorCode::AcrValuesMissing);
+    }
+    rows::level(acr_values, &rows::claims(claims.filter(|claims| !claims.is_empty()))?.acr, platform)
+}
+
 /// What `prove` hands on: the required values, and the way back.
 struct Proven<'a> {
     registration: &'a Registration,

@@ -1,0 +1,128 @@
+//! Levels as a login treats them, held against what `passerelle acr explain` says of them (decisions 8), and key versions
+//! of `sub` (decisions 7).
+
+use std::fs;
+use std::path::Path;
+
+use passerelle::app::explain::{Returned, Sent, Verdict, explain};
+
+use super::hub::TestHub;
+use super::service::Authorize;
+
+/// Lowest, highest, and what the file has beyond the common keys.
+const CONNECTORS: [(&str, &str, &str, &str); 4] = [
+    ("low", "eidas1", "eidas1", ""),
+    ("wide", "eidas1", "eidas3", ""),
+    ("strong", "eidas2", "eidas3", ""),
+    ("dark", "eidas1", "eidas3", "enabled = false"),
+];
+
+fn with_connectors(folder: &Path) {
+    for (id, lowest, highest, more) in CONNECTORS {
+        let file = format!(
+            "name = {{ en = \"{id}\" }}\nlevels = {{ lowest = \"{lowest}\", highest = \"{highest}\" }}\n{more}\n[kind.persona]\n"
+        );
+        fs::write(folder.join(format!("connectors/{id}.toml")), file).unwrap();
+    }
+}
+
+/// A second key for all but the bakery, which keeps the first.
+fn with_two_subject_keys(folder: &Path) {
+    let edit = |file: &str, from: &str, to: &str| {
+        let text = fs::read_to_string(folder.join(file)).unwrap();
+        assert!(text.contains(from), "{file}");
+        fs::write(folder.join(file), text.replace(from, to)).unwrap();
+    };
+    let keys = "subject_keys = [{ version = 1, env = \"SUBJECT_KEY\" }, { version = 2, env = \"CLIENT_SECRET\" }]";
+    edit("passerelle.toml", "subject_key = { env = \"SUBJECT_KEY\" }", keys);
+    edit("service-providers/bakery.toml", "client_id", "subject_key_version = 1\nclient_id");
+}
+
+// R003, R010, R038
+#[actix_web::test]
+async fn what_is_explained_is_what_a_login_does() {
+    let hub = TestHub::edited(with_connectors).await;
+    let (mut opened, mut closed) = (0, 0);
+    for service in ["bakery", "cautious"] {
+        for connector in ["low", "wide", "strong", "dark", "belvedere"] {
+            for acr_values in ["eidas1", "eidas3 eidas1", "eidas2", "low"] {
+                let case = format!("{service} {connector} {acr_values}");
+                let request = Authorize::by(service).with("acr_values", acr_values);
+                let explained = explain(&hub.loaded, service, connector, acr_values, None).unwrap();
+                match explained.verdict {
+                    Verdict::Refused(code) => {
+                        let received = hub.browser().authorize(&request).await.received();
+                        assert_eq!(received.error_at(service), code.entry().oauth, "{case}");
+                        assert!(received.fields["error_description"].contains(code.entry().description), "{case}");
+                        closed += 1;
+                    }
+                    Verdict::Closed(_) => {
+                        let offered = hub.browser().authorize(&request).await.offered();
+                        assert!(!offered.iter().any(|id| id == connector), "{case}");
+                        closed += 1;
+                    }
+                    Verdict::Open(way) => {
+                        for (returned, outcome) in way.answers {
+                            let Returned::Listed(level) = returned else { panic!("{case}: the sandbox offers {returned:?}") };
+                            let browser = hub.browser();
+                            let page = browser.authorize(&request).await.choose(connector).await;
+                            let Sent::SandboxLevel(sent) = &way.sent else { panic!("{case}: {:?}", way.sent) };
+                            assert!(page.url.ends_with(&format!("&level={sent}")), "{case}: {}", page.url);
+                            let page = browser.submit(&page.signing_in_as("angela").with("level", &level)).await;
+                            opened += 1;
+                            let seen = match outcome {
+                                Err(fault) => {
+                                    page.told(200, fault.code().entry().code);
+                                    continue;
+                                }
+                                Ok(seen) => seen.as_str(),
+                            };
+                            let tokens = hub.tokens(service, &page.consent().await.received()).await;
+                            assert_eq!(tokens.id_token["acr"], seen, "{case} {level}");
+
+                            let page = browser.authorize(&request.with("prompt", "consent")).await;
+                            let again = way.sessions.iter().find(|(obtained, _)| obtained.as_str() == level).unwrap().1;
+                            assert_eq!(page.is_consent(), again.is_some(), "{case} {level}");
+                            if let Some(again) = again {
+                                let tokens = hub.tokens(service, &page.consent().await.received()).await;
+                                assert_eq!(tokens.id_token["acr"], again.as_str(), "{case} {level} again");
+                            }
+                        }
+                    }
+                }
+            }
+        }
+    }
+    assert!(opened >= 20 && closed >= 20, "{opened} {closed}");
+}
+
+#[actix_web::test]
+async fn whatever_is_not_there_is_told_with_what_is() {
+    let hub = TestHub::edited(with_connectors).await;
+    let told = |service, connector| explain(&hub.loaded, service, connector, "eidas1", None).unwrap_err().to_string();
+    assert!(told("nobody", "low").contains("no service provider nobody; known: bakery, cautious, clinic, library"));
+    assert!(
+        told("bakery", "nobody").contains("no connector nobody; known: amandier, belvedere, closed, dark, low, strong, wide")
+    );
+}
+
+// R037
+#[actix_web::test]
+async fn a_new_subject_key_gives_a_new_sub_to_those_only_who_do_not_keep_the_old() {
+    let sub_at = async |hub: &TestHub, service: &str, connector: &str| {
+        let browser = hub.browser();
+        let page = browser.authorize(&Authorize::by(service)).await.choose(connector).await.sign_in_as("angela").await;
+        let tokens = hub.tokens(service, &page.consent().await.received()).await;
+        let sub = tokens.id_token["sub"].as_str().unwrap().to_owned();
+        assert_eq!(hub.userinfo(&tokens.access_token).await["sub"], sub.as_str()); // R053
+        sub
+    };
+    let before = TestHub::start().await;
+    let (bakery, library) = (sub_at(&before, "bakery", "amandier").await, sub_at(&before, "library", "amandier").await);
+    let after = TestHub::edited(with_two_subject_keys).await;
+    assert_eq!(sub_at(&after, "bakery", "amandier").await, bakery, "its file keeps version 1");
+    let renewed = sub_at(&after, "library", "amandier").await;
+    assert_ne!(renewed, library);
+    assert!(library.ends_with("v1") && renewed.ends_with("v2"));
+    assert_eq!(sub_at(&after, "library", "belvedere").await, renewed, "whatever the identity provider");
+}
