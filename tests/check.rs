@@ -58,3 +58,13 @@ fn all_that_is_wrong_is_told_at_once() {
     let (passes, told) = check(&folder);
     assert!(!passes && told.contains("keys new") && told.contains("register.csv"), "{told}");
 }
+
+#[test]
+fn an_explanation_of_nobody_names_those_who_are_there() {
+    let folder = good();
+    let explain = ["acr", "explain", "--sp", "nobody", "--idp", "persons", "--acr", "eidas1", "--config"];
+    let output = passerelle(&explain, folder.path());
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(told.contains("there is no service provider nobody; known: none"), "{told}");
+}

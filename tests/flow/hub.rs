@@ -15,6 +15,7 @@ use actix_web::{App, HttpResponse};
 use passerelle::app::{Keys, Parts, Program};
 use passerelle::config::{self, Environment, Loaded};
 use passerelle::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
+use passerelle::telemetry::Metrics;
 use passerelle::web::routes;
 use tempfile::TempDir;
 
@@ -28,6 +29,7 @@ pub struct TestHub {
     clock: Arc<HandClock>,
     /// What it was built from.
     pub loaded: Loaded,
+    pub metrics: Arc<Metrics>,
     _folder: TempDir,
 }
 
@@ -67,6 +69,7 @@ impl TestHub {
         let program = Program::build(&loaded, Parts { env, keys: Keys::Folder }).unwrap();
 
         let (hub, shell) = (program.hub(), program.shell());
+        let metrics = Arc::clone(&hub.metrics);
         let app = App::new()
             .configure(move |config| routes::configure(config, hub))
             .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
@@ -80,7 +83,7 @@ impl TestHub {
                 }
             })
         });
-        Self { serve, clock, loaded, _folder: folder }
+        Self { serve, clock, loaded, metrics, _folder: folder }
     }
 
     /// A browser without cookies, of a person who reads English.

@@ -282,3 +282,17 @@ async fn a_reused_authentication_keeps_its_methods_and_time() {
     let third = browser.authorize(&reusing("library")).await.consent().await.received();
     assert_eq!(hub.tokens("library", &third).await.id_token.get("amr"), None);
 }
+
+// R061, R067: an identity provider's own `mfa` is neither believed nor passed over in silence.
+#[actix_web::test]
+async fn mfa_without_proof_is_dropped_and_counted_once_a_login() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery").with("claims", AMR)).await.choose("amandier").await;
+    let form = page.signing_in_as("angela").without("method").and("method", "pwd").and("method", "mfa");
+    let received = browser.submit(&form).await.consent().await.received();
+    assert_eq!(hub.tokens("bakery", &received).await.id_token["amr"], serde_json::json!(["pwd", "hub"]));
+    browser.authorize(&reusing("library").with("claims", AMR)).await.consent().await.received().code();
+    let counted = r#"passerelle_amr_dropped_total{connector="amandier",reason="mfa_unproven"} 1"#;
+    assert!(hub.metrics.render().lines().any(|line| line == counted), "{}", hub.metrics.render());
+}
