@@ -1,4 +1,5 @@
-//! Whole logins through the whole program, in one process: no sockets, no network, no sleeping.
+//! Whole logins through the whole program, in one process: no sockets, no network, no sleeping
+//! (but for a service provider on loopback that publishes its keys).
 //!
 //! A [`hub::TestHub`] has a clock that is moved by hand and identity providers that are sandboxes; a [`browser::Browser`]
 //! keeps cookies, follows redirects and submits the forms of the pages that it gets, and nothing else.
@@ -13,6 +14,7 @@ mod flow {
 
     mod attacks;
     mod clock;
+    mod high;
     mod levels;
     mod policy;
     mod sandbox;

@@ -13,6 +13,7 @@ use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
 use crate::identity::sub::SubjectKeys;
 use crate::ids::{ConnectorId, Scope};
+use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
 use crate::register::Register;
 use crate::register::file::FileRegister;
@@ -116,6 +117,10 @@ pub(super) fn plan(configured: &ConfiguredConnector, sandbox: bool, env: &Env) -
 }
 
 fn register_of(loaded: &Loaded) -> Result<Option<Arc<dyn Register>>, BuildFault> {
+    // R009: identities are the providers' there, so a register is neither asked nor read.
+    if loaded.settings.platform == Platform::High {
+        return Ok(None);
+    }
     let Some(RegisterConfig::File(file)) = &loaded.settings.register else {
         return Ok(None);
     };

@@ -12,6 +12,8 @@ use super::model::{JwksSource, ServiceProvider};
 use super::problem::Problem;
 use super::source::Source;
 use crate::egress::guard::Schemes;
+use crate::protocol::acr::Platform;
+use crate::protocol::alg::EncryptionAlg;
 use crate::token::ClientKeys;
 
 /// Where a service provider's public keys come from.
@@ -34,6 +36,13 @@ pub struct JwksUri {
     pub internal_hosts: Vec<String>,
 }
 
+/// How a service provider's answers are encrypted (R005, R007); the content always with A256GCM.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct AnswerEncryption {
+    pub id_token: EncryptionAlg,
+    pub userinfo: EncryptionAlg,
+}
+
 /// Reads the keys; `None` also where they are refused, which `problems` then tells.
 pub fn source(source: &Source, file: &ServiceProvider, context: &Context<'_>, problems: &mut Vec<Problem>) -> KeySource {
     if file.jwks_uri.is_none() && !file.internal_hosts.is_empty() {
@@ -52,6 +61,75 @@ pub fn source(source: &Source, file: &ServiceProvider, context: &Context<'_>, pr
         problems.push(problem);
         KeySource::None
     })
+}
+
+/// On the high platform every service provider must be able to receive encrypted tokens; on standard none is sent any.
+/// The algorithm is written, not guessed from the keys: what arrives then never changes because a key was added.
+pub fn encryption(
+    source: &Source,
+    file: &ServiceProvider,
+    keys: &KeySource,
+    platform: Platform,
+    problems: &mut Vec<Problem>,
+) -> Option<AnswerEncryption> {
+    match platform {
+        Platform::Standard => {
+            refuse_on_standard(source, file, problems);
+            None
+        }
+        Platform::High => on_high(source, file, keys, problems),
+    }
+}
+
+fn refuse_on_standard(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
+    let asked = [
+        ("id_token_encrypted_response_alg", file.id_token_encrypted_response_alg.is_some()),
+        ("id_token_encrypted_response_enc", file.id_token_encrypted_response_enc.is_some()),
+        ("userinfo_encrypted_response_alg", file.userinfo_encrypted_response_alg.is_some()),
+        ("userinfo_encrypted_response_enc", file.userinfo_encrypted_response_enc.is_some()),
+    ];
+    for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
+        let what = "asks for encryption, and on the standard platform answers are only signed";
+        problems.push(source.problem(key, what, "remove it, or register this service provider on the high platform"));
+    }
+}
+
+fn on_high(source: &Source, file: &ServiceProvider, keys: &KeySource, problems: &mut Vec<Problem>) -> Option<AnswerEncryption> {
+    if file.jwks.is_none() && file.jwks_uri.is_none() {
+        let what = "is missing, and on the high platform tokens are encrypted to a key of the service provider";
+        let mend = "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid";
+        problems.push(source.problem("jwks", what, mend));
+    }
+    let Some(id_token) = file.id_token_encrypted_response_alg else {
+        let what = "is missing, and on the high platform tokens are encrypted";
+        let known = EncryptionAlg::ALL.map(EncryptionAlg::as_str).join(", ");
+        let mend = format!("write the one that the service provider is set to, of: {known}{}", offered(keys));
+        problems.push(source.problem("id_token_encrypted_response_alg", what, mend));
+        return None;
+    };
+    let encryption = AnswerEncryption { id_token, userinfo: file.userinfo_encrypted_response_alg.unwrap_or(id_token) };
+    if let KeySource::Inline(keys) = keys {
+        let mut algs = vec![encryption.id_token, encryption.userinfo];
+        algs.dedup();
+        for alg in algs.into_iter().filter(|alg| keys.encryption.choose(*alg).is_none()) {
+            let why = keys.encryption.refusals().iter().map(|(index, reason)| format!("; key {} {reason}", index + 1));
+            let what = format!("holds no key that {} can encrypt to{}", alg.as_str(), why.collect::<String>());
+            let fitting = if alg == EncryptionAlg::EcdhEs { "an EC key on P-256" } else { "an RSA key from 2048 bits" };
+            let mend = format!("add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg");
+            problems.push(source.problem("jwks", what, mend));
+        }
+    }
+    Some(encryption)
+}
+
+/// What a key set could be used with, for the one who looks for the right word.
+fn offered(keys: &KeySource) -> String {
+    let KeySource::Inline(keys) = keys else { return String::new() };
+    let offered: Vec<_> = EncryptionAlg::ALL.into_iter().filter(|alg| keys.encryption.choose(*alg).is_some()).collect();
+    if offered.is_empty() {
+        return String::new();
+    }
+    format!(" (its keys allow {})", offered.iter().map(|alg| alg.as_str()).collect::<Vec<_>>().join(", "))
 }
 
 fn inline(source: &Source, jwks: &JwksSource, folder: &Path) -> Result<ClientKeys, Problem> {

@@ -82,3 +82,83 @@ fn each_bad_key_source_is_named_with_its_mend() {
         assert!(!text.contains(KEY["d"].as_str().unwrap()), "the private key is in the message");
     }
 }
+
+/// The same on the high platform.
+fn high(lines: &str) -> Folder {
+    with(lines).edit("passerelle.toml", "\"standard\"", "\"high\"")
+}
+
+const INLINE: &str = "jwks = { file = \"sp.jwks.json\" }";
+
+#[test]
+fn on_high_a_service_provider_says_how_it_is_answered() {
+    let ecdh = AnswerEncryption { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
+    let mixed = AnswerEncryption { userinfo: EncryptionAlg::RsaOaep256, ..ecdh };
+    let uri = "jwks_uri = \"https://sp.example.org/jwks\"";
+    for (keys, lines, expected) in [
+        (INLINE, "id_token_encrypted_response_alg = \"ECDH-ES\"", ecdh),
+        (INLINE, "id_token_encrypted_response_alg = \"ECDH-ES\"\nid_token_encrypted_response_enc = \"A256GCM\"", ecdh),
+        (uri, "id_token_encrypted_response_alg = \"ECDH-ES\"\nuserinfo_encrypted_response_alg = \"RSA-OAEP-256\"", mixed),
+    ] {
+        let loaded = high(&format!("{keys}\n{lines}")).loaded();
+        assert_eq!(loaded.service_providers.get("sp").unwrap().encryption, Some(expected), "{lines}");
+        assert_eq!(loaded.settings.lifetimes.session(Platform::High).as_secs(), 600);
+    }
+}
+
+#[test]
+fn a_service_provider_that_could_not_be_answered_on_high_is_refused_when_its_file_is_loaded() {
+    let ecdh = "id_token_encrypted_response_alg = \"ECDH-ES\"";
+    let nameless = format!("jwks = {{ keys = [{{ {} }}] }}\n{ecdh}", toml_members(&["d", "kid"]));
+    let signs = format!("jwks = {{ keys = [{{ {} }}] }}\n{ecdh}", toml_members(&["d"]).replace("\"enc\"", "\"sig\""));
+    for (lines, key, words) in [
+        (ecdh, "jwks", "is missing, and on the high platform"),
+        (INLINE, "id_token_encrypted_response_alg", "(its keys allow ECDH-ES)"),
+        (&format!("{INLINE}\nid_token_encrypted_response_alg = \"RSA-OAEP-256\""), "jwks", "add an RSA key"),
+        (&format!("{INLINE}\n{ecdh}\nuserinfo_encrypted_response_alg = \"RSA-OAEP\""), "jwks", "no key that RSA-OAEP can"),
+        (&signs, "jwks", "key 1 is not for encryption (use)"),
+        (&format!("{INLINE}\nid_token_encrypted_response_alg = \"RSA1_5\""), "id_token_encrypted_response_alg", "RSA-OAEP-256"),
+        (
+            &format!("{INLINE}\n{ecdh}\nid_token_encrypted_response_enc = \"A128GCM\""),
+            "id_token_encrypted_response_enc",
+            "write one of: A256GCM",
+        ),
+    ] {
+        let (file, found, text) = high(lines).problem();
+        assert_eq!((file.as_str(), found.as_str()), (SP, key), "{lines}: {text}");
+        assert!(text.contains(words), "{lines}: {text}");
+    }
+    // Of no use for anything at all: refused on either platform.
+    assert!(high(&nameless).problem().2.contains("no key that is usable"));
+}
+
+#[test]
+fn on_standard_nothing_is_encrypted() {
+    for key in ["id_token_encrypted_response", "userinfo_encrypted_response"] {
+        for (part, value) in [("alg", "ECDH-ES"), ("enc", "A256GCM")] {
+            let key = format!("{key}_{part}");
+            let (_, found, text) = with(&format!("{INLINE}\n{key} = \"{value}\"")).problem();
+            assert_eq!(found, key);
+            assert!(text.contains("high platform"), "{text}");
+        }
+    }
+    assert_eq!(with(INLINE).loaded().service_providers.get("sp").unwrap().encryption, None);
+}
+
+#[test]
+fn what_the_high_platform_never_uses_is_warned_of() {
+    let good = format!("{INLINE}\nid_token_encrypted_response_alg = \"ECDH-ES\"");
+    let low = "name = { en = \"Low\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\nacr = { eidas1 = [\"low\"] }\n\
+               [kind.oidc]\nissuer = \"https://low.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"IDP_SECRET\" }\n";
+    let loaded = high(&good)
+        .with("connectors/low.toml", low)
+        .with("register.csv", "")
+        .edit("passerelle.toml", "identity_source", "register.file.path = \"register.csv\"\nidentity_source")
+        .loaded();
+    let warned = |key: &str| loaded.warnings.iter().any(|warning| warning.key == key);
+    assert!(warned("levels.highest") && warned("register"), "{:#?}", loaded.warnings);
+    assert!(!warned("identity_source"), "on high the provider is the rule");
+    // With such a connector alone nobody could ever log in.
+    let (file, key, _) = high(&good).with("connectors/idp.toml", low).problem();
+    assert_eq!((file.as_str(), key.as_str()), (SP, "blocked_connectors"));
+}

@@ -5,7 +5,7 @@ use std::path::Path;
 
 use crate::assurance::amr;
 use crate::ids::{ConnectorId, Secret};
-use crate::protocol::acr::Level;
+use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
 use super::model::{ConnectorFile, ConnectorKind, OidcKind, PersonaKind};
@@ -222,11 +222,21 @@ fn check_oidc(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
     }
 }
 
-/// What holds, but is for tests only.
-pub fn warnings(path: &Path, connector: &ConfiguredConnector) -> Option<Problem> {
-    let ConnectorKind::Oidc(oidc) = &connector.file.kind else { return None };
-    oidc.insecure_http.then(|| Problem {
-        key: "kind.oidc.insecure_http".into(),
-        ..problem_of_file(path, "lets this identity provider be reached without TLS", "never use it in production")
-    })
+/// What holds, but is for tests only, or of no use on this platform.
+pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform) -> Vec<Problem> {
+    let mut warnings = Vec::new();
+    let lowest = platform.levels().first().copied().unwrap_or(Level::Eidas1);
+    if connector.file.levels.highest < lowest {
+        let what = format!("is below {}, the least that this platform asks: nobody can choose it", lowest.as_str());
+        let mend = "remove the file, or raise levels if the identity provider proves more";
+        warnings.push(Problem { key: "levels.highest".into(), ..problem_of_file(path, &what, mend) });
+    }
+    if let ConnectorKind::Oidc(oidc) = &connector.file.kind
+        && oidc.insecure_http
+    {
+        let what = "lets this identity provider be reached without TLS";
+        let warning = problem_of_file(path, what, "never use it in production");
+        warnings.push(Problem { key: "kind.oidc.insecure_http".into(), ..warning });
+    }
+    warnings
 }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::{KeySource, Loaded, RegisteredClient};
+use super::{AnswerEncryption, KeySource, Loaded, RegisteredClient};
 use crate::identity::scopes::{ScopeTable, ScopeTableFault};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::SigningAlg;
@@ -24,6 +24,8 @@ pub struct Service {
     pub userinfo_signed_response_alg: SigningAlg,
     pub blocked_connectors: Vec<ConnectorId>,
     pub keys: KeySource,
+    /// How its answers are encrypted; only signed without.
+    pub encryption: Option<AnswerEncryption>,
 }
 
 impl Service {
@@ -48,6 +50,7 @@ impl Service {
             userinfo_signed_response_alg: file.userinfo_signed_response_alg,
             blocked_connectors: file.blocked_connectors.clone(),
             keys: client.keys.clone(),
+            encryption: client.encryption,
         }
     }
 }

@@ -33,7 +33,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
-pub use client_keys::{JwksUri, KeySource};
+pub use client_keys::{AnswerEncryption, JwksUri, KeySource};
 pub use connectors::{ConfiguredConnector, Sandbox};
 pub use environment::Environment;
 pub use federation::{Federation, Service, Unavailable};
@@ -47,6 +47,7 @@ pub use text::in_language;
 pub use theme::Theme;
 
 use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::protocol::acr::Platform;
 use source::{Source, problem_of_file};
 
 /// A whole configuration: every file read, every rule kept, every secret at hand.
@@ -137,8 +138,8 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         None => theme::built_in(problems),
     };
     // A connector is judged only once it is known whether this is a sandbox.
-    let connectors = match (sandbox, connectors_path) {
-        (Some(sandbox), Some(path)) => all_connectors(&folder.join(path), sandbox, &context, problems),
+    let connectors = match (sandbox, platform, connectors_path) {
+        (Some(sandbox), Some(platform), Some(path)) => all_connectors(&folder.join(path), sandbox, platform, &context, problems),
         _ => None,
     };
     let mut warnings = Vec::new();
@@ -152,7 +153,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         service_providers::key_versions(&drafts, &checked.subject_keys, problems);
     }
     let newest = checked.as_ref().and_then(|checked| checked.subject_keys.keys().next_back().copied()).unwrap_or(1);
-    let service_providers = service_providers::check(drafts, &scopes_or_built_in, newest, &context, problems);
+    let service_providers = service_providers::check(drafts, &scopes_or_built_in, newest, platform, &context, problems);
     if problems.len() > before {
         return None;
     }
@@ -192,13 +193,19 @@ fn overlaid(source: Source, environment: &Environment, mut reserved: BTreeSet<St
 type Connectors = (BTreeMap<ConnectorId, ConfiguredConnector>, Vec<Problem>);
 
 /// `None` when a file is bad: then nothing can be said about what service providers can reach.
-fn all_connectors(folder: &Path, sandbox: Sandbox, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Connectors> {
+fn all_connectors(
+    folder: &Path,
+    sandbox: Sandbox,
+    platform: Platform,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Connectors> {
     let outcomes = connectors::load_folder(folder, sandbox, context).map_err(|problem| problems.push(problem)).ok()?;
     let (mut good, mut warnings, mut whole) = (BTreeMap::new(), Vec::new(), true);
     for (path, outcome) in outcomes {
         match outcome {
             Ok(connector) => {
-                warnings.extend(connectors::warnings(&path, &connector));
+                warnings.extend(connectors::warnings(&path, &connector, platform));
                 good.insert(connector.id.clone(), connector);
             }
             Err(found) => {

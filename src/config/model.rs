@@ -9,7 +9,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 pub use crate::protocol::registration::Consent;
 
 /// `config/passerelle.toml`.
@@ -35,7 +35,7 @@ pub struct Settings {
     /// Allows `sandbox` where `base_url` is not on this machine: whoever reaches the hub can sign in as anyone.
     #[serde(default)]
     pub sandbox_public: bool,
-    /// Whose word counts for who a person is.
+    /// Whose word counts for who a person is. On the high platform always the identity provider's.
     #[serde(default)]
     pub identity_source: IdentitySource,
     /// What a service provider's `sub` is derived from.
@@ -273,6 +273,18 @@ pub struct ServiceProvider {
     /// Algorithm that its userinfo answers are signed with.
     #[serde(default)]
     pub userinfo_signed_response_alg: SigningAlg,
+    /// High platform, required there: how its ID tokens are encrypted to its key.
+    #[serde(default)]
+    pub id_token_encrypted_response_alg: Option<EncryptionAlg>,
+    /// High platform: the only way there is, and so the default.
+    #[serde(default)]
+    pub id_token_encrypted_response_enc: Option<ContentEncryption>,
+    /// High platform: how its userinfo answers are encrypted. Default: as its ID tokens.
+    #[serde(default)]
+    pub userinfo_encrypted_response_alg: Option<EncryptionAlg>,
+    /// High platform: the only way there is, and so the default.
+    #[serde(default)]
+    pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
     /// Refuses authorization requests without PKCE.
     #[serde(default)]
     pub require_pkce: bool,
@@ -285,7 +297,7 @@ pub struct ServiceProvider {
     /// Connectors that can't be used for this service provider.
     #[serde(default)]
     pub blocked_connectors: Vec<ConnectorId>,
-    /// Its public keys: for its signatures (`private_key_jwt`), and on the high platform those that it is answered to.
+    /// Its public keys: for its signatures (`private_key_jwt`), and on the high platform to encrypt its tokens.
     #[serde(default)]
     pub jwks: Option<JwksSource>,
     /// Instead of `jwks`: where it publishes them. Fetched in the background, refreshed before they are old.

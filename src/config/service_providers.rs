@@ -7,7 +7,7 @@ use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::Platform;
 
 use super::address::{self, Http};
-use super::client_keys::{self, KeySource};
+use super::client_keys::{self, AnswerEncryption, KeySource};
 use super::connectors::ConfiguredConnector;
 use super::model::ServiceProvider;
 use super::problem::Problem;
@@ -27,6 +27,8 @@ pub struct RegisteredClient {
     pub keys: KeySource,
     /// Version of the key that they are derived with.
     pub subject_key_version: u32,
+    /// On the high platform: how its answers are encrypted.
+    pub encryption: Option<AnswerEncryption>,
 }
 
 /// A file that could be read, for the checks that need all of them.
@@ -53,11 +55,13 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
     drafts
 }
 
-/// Checks each file and all of them together; the answer counts only if `problems` did not grow.
+/// Checks each file and all of them together; the answer counts only if `problems` did not grow. No `platform`: the
+/// settings can't be read, and what depends on it is left unsaid.
 pub fn check(
     drafts: Vec<Draft>,
     scopes: &BTreeMap<Scope, Vec<String>>,
     newest_subject_key: u32,
+    platform: Option<Platform>,
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) -> BTreeMap<ClientId, RegisteredClient> {
@@ -74,8 +78,9 @@ pub fn check(
         let secret_sha256 = secret_sha256.into_iter().flatten().collect();
         let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
         let keys = client_keys::source(&source, &file, context, problems);
+        let encryption = platform.and_then(|platform| client_keys::encryption(&source, &file, &keys, platform, problems));
         let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
-        let client = RegisteredClient { secret_sha256, sector, keys, subject_key_version, file };
+        let client = RegisteredClient { secret_sha256, sector, keys, encryption, subject_key_version, file };
         registered.insert(client.file.client_id.clone(), client);
     }
     registered

@@ -73,10 +73,6 @@ const fn by_platform(platform: Platform, standard: u64, high: u64) -> u64 {
 
 pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Checked> {
     let before = problems.len();
-    if settings.platform == Platform::High {
-        let what = "asks for the high platform, which is not available in this version";
-        problems.push(source.problem("platform", what, "write platform = \"standard\""));
-    }
     let base_url = base_url(source, &settings.base_url, problems);
     names(source, &settings, problems);
     identity(source, &settings, context.folder, problems);
@@ -158,6 +154,10 @@ pub fn warnings(source: &Source, settings: &Settings) -> Vec<Problem> {
     if settings.identity_source == IdentitySource::Provider && settings.platform == Platform::Standard {
         let what = "takes identities from identity providers, unconfirmed: this departs from the specification";
         warnings.push(source.problem("identity_source", what, "set identity_source = \"register\" and a [register.…] table"));
+    }
+    if settings.register.is_some() && settings.platform == Platform::High {
+        let what = "is never asked on the high platform, where identities come from identity providers";
+        warnings.push(source.problem("register", what, "remove the table"));
     }
     warnings
 }

@@ -128,7 +128,6 @@ fn each_bad_setting_is_named_with_its_mend() {
     let file = "passerelle.toml";
     let rows: &[Row] = &[
         (file, "platform = \"standard\"", "", "platform", "is missing. add it"),
-        (file, "\"standard\"", "\"high\"", "platform", "not available in this version"),
         (file, "\"standard\"", "\"gigantic\"", "platform", "write one of: standard, high"),
         (file, "platform =", "platfrom = 1\nplatform =", "platfrom", "use one of: platform, base_url"),
         (file, "public.listen", "public.prot = 1\npublic.listen", "public.prot", "use one of: listen"),

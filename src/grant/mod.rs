@@ -8,6 +8,7 @@ pub mod client_keys;
 mod code;
 pub mod hint;
 mod records;
+mod seal;
 pub mod session;
 mod token;
 

@@ -3,6 +3,7 @@
 mod client;
 mod code;
 mod hint;
+mod seal;
 mod session;
 mod token;
 
@@ -74,6 +75,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         userinfo_signed_response_alg: alg,
         blocked_connectors: vec![],
         keys: KeySource::None,
+        encryption: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! The token endpoint's work, and the judgement on an access token.
 
 use super::records::{CodeRecord, TokenRecord, code_key, decode, encode, family, token_key};
+use super::seal::Answer;
 use super::{Grants, store_code};
 use crate::assurance;
 use crate::env::Timestamp;
@@ -21,10 +22,12 @@ impl Grants {
     /// Exchanges a code for an access token and an ID token.
     ///
     /// # Errors
-    /// `ClientAuthentication` before anything is touched; `GrantInvalid` for every flaw of the code, which stays burnt;
-    /// the hub's own failures.
+    /// `ClientAuthentication` and `ClientKeysMissing` before anything is touched; `GrantInvalid` for every flaw of the
+    /// code, which stays burnt; the hub's own failures.
     pub async fn redeem(&self, request: &TokenRequest) -> Result<TokenAnswer, ErrorCode> {
         let client = self.authenticate(&request.client_id, request.client_secret.reveal())?;
+        // Asked before the code is taken: a service provider whose keys are gone for a moment does not lose it.
+        let envelope = self.envelope(client, Answer::IdToken)?;
         let now = self.env.now();
         let code = request.code.reveal();
         let issued = family(code);
@@ -44,6 +47,7 @@ impl Grants {
         self.check_binding(request, &record)?;
 
         let id_token = self.id_token(&record, client.id_token_signed_response_alg, now).await?;
+        let id_token = envelope.close(id_token)?;
         let access_token = self.env.entropy().token();
         let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, family: Some(issued) };
         match self.store.insert(token_key(&access_token), draft, now).await {
@@ -100,15 +104,16 @@ impl Grants {
         Ok(Judged { token: decode(&record.value)?, expires_at: record.expires_at })
     }
 
-    /// The userinfo answer: a JWS in the service provider's registered algorithm.
+    /// The userinfo answer: a JWS in the service provider's registered algorithm, sealed on the high platform (R007).
     ///
     /// # Errors
-    /// `AccessTokenInvalid`, or the hub's own failures.
+    /// `AccessTokenInvalid`, `ClientKeysMissing`, or the hub's own failures.
     pub async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
         let judged = self.judge(token).await?;
         let now = self.env.now();
         // A service provider that was taken out of the federation gets nothing more.
         let client = self.federation.active(&judged.token.client_id).ok_or(ErrorCode::AccessTokenInvalid)?;
+        let envelope = self.envelope(client, Answer::Userinfo)?;
         let claims = UserinfoClaims {
             sub: judged.token.subject.as_str(),
             iss: &self.issuer,
@@ -117,9 +122,10 @@ impl Grants {
             iat: now,
             identity: &judged.token.claims,
         };
-        mint(self.signer.as_ref(), client.userinfo_signed_response_alg, &claims, now).await.map_err(|fault| {
+        let signed = mint(self.signer.as_ref(), client.userinfo_signed_response_alg, &claims, now).await.map_err(|fault| {
             tracing::error!(%fault, "a userinfo answer could not be signed");
             ErrorCode::SigningFailed
-        })
+        })?;
+        envelope.close(signed)
     }
 }

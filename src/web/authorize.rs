@@ -64,6 +64,10 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
         Ok(wanted) => wanted,
         Err(code) => return refuse(&asked.redirect, code),
     };
+    // A login whose answer could never be written must not begin (decisions 6, High).
+    if let Err(code) = hub.grants.can_answer(&asked.client_id) {
+        return refuse(&asked.redirect, code);
+    }
     let silent = asked.prompt.none && form == RequestForm::Get;
     let (redirect, client_id) = (asked.redirect.clone(), asked.client_id.clone());
     let opened = match hub.logins.open(asked, wanted).await {

@@ -90,6 +90,24 @@ pub fn redirect_uri(service: &str) -> String {
     format!("https://{service}.example/callback?tenant=7")
 }
 
+/// The same on the high platform: identities are the providers', who prove up to eidas3, and eidas2 at most.
+pub fn write_high(folder: &Path, services: &[(&str, String)]) {
+    let settings = SETTINGS.replace("\"standard\"", "\"high\"").replace("register.file.path = \"register.csv\"\n", "");
+    put(folder, "passerelle.toml", settings.as_bytes());
+    put(folder, "persons.toml", include_bytes!("../../src/connector/persona/persons.toml"));
+    for (name, bytes) in KEYS.iter() {
+        put(folder, &format!("keys/{name}"), bytes);
+    }
+    for (id, more) in services {
+        put(folder, &format!("service-providers/{id}.toml"), service(id, more).as_bytes());
+    }
+    for (id, highest) in [("amandier", "eidas3"), ("belvedere", "eidas2")] {
+        let levels = format!("levels = {{ lowest = \"eidas2\", highest = \"{highest}\" }}");
+        let file = format!("name = {{ en = \"{id}\" }}\n{levels}\n[kind.persona]\npersons = \"persons.toml\"\n");
+        put(folder, &format!("connectors/{id}.toml"), file.as_bytes());
+    }
+}
+
 /// Writes everything into `folder`; `more` are lines of `passerelle.toml`.
 pub fn write(folder: &Path, more: &str) {
     put(folder, "passerelle.toml", format!("{SETTINGS}{more}\n").as_bytes());

@@ -11,12 +11,13 @@ use actix_web::body::to_bytes;
 use actix_web::http::header::HeaderMap;
 use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
+use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
 use passerelle::app::{Keys, Parts, Program};
 use passerelle::config::{self, Environment, Loaded};
 use passerelle::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
 use passerelle::telemetry::Metrics;
-use passerelle::web::routes;
+use passerelle::web::{Hub, routes};
 use tempfile::TempDir;
 
 use super::browser::Browser;
@@ -30,6 +31,7 @@ pub struct TestHub {
     /// What it was built from.
     pub loaded: Loaded,
     pub metrics: Arc<Metrics>,
+    hub: Data<Hub>,
     _folder: TempDir,
 }
 
@@ -59,6 +61,17 @@ impl TestHub {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
         edit(folder.path());
+        Self::on(folder).await
+    }
+
+    /// On the high platform, with these service providers: id, and what its file has beyond the common keys.
+    pub async fn high(services: &[(&str, String)]) -> Self {
+        let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
+        federation::write_high(folder.path(), services);
+        Self::on(folder).await
+    }
+
+    async fn on(folder: TempDir) -> Self {
         let environment: Environment =
             [("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"), ("CLIENT_SECRET", SECRET)].into_iter().collect();
         let loaded = config::load(folder.path(), &environment).unwrap();
@@ -70,8 +83,9 @@ impl TestHub {
 
         let (hub, shell) = (program.hub(), program.shell());
         let metrics = Arc::clone(&hub.metrics);
+        let served = hub.clone();
         let app = App::new()
-            .configure(move |config| routes::configure(config, hub))
+            .configure(move |config| routes::configure(config, served))
             .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
         let app = Rc::new(init_service(app).await);
         let serve: Serve = Box::new(move |request| {
@@ -83,7 +97,7 @@ impl TestHub {
                 }
             })
         });
-        Self { serve, clock, loaded, metrics, _folder: folder }
+        Self { serve, clock, loaded, metrics, hub, _folder: folder }
     }
 
     /// A browser without cookies, of a person who reads English.
@@ -97,6 +111,11 @@ impl TestHub {
 
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// What the hub does by itself every few seconds.
+    pub async fn refresh_client_keys(&self) {
+        self.hub.grants.client_keys.refresh(&self.hub.env).await;
     }
 
     /// Sends one request to the hub's own host.

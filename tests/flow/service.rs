@@ -149,7 +149,7 @@ impl TestHub {
         self.userinfo(&tokens.access_token).await["family_name"].as_str().unwrap().to_owned()
     }
 
-    async fn opened(&self, token: &str) -> Map<String, Value> {
+    pub async fn opened(&self, token: &str) -> Map<String, Value> {
         let keys = self.send(TestRequest::get().uri("/api/v2/jwks")).await;
         let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
         open_jws(token, SigningAlg::ES256, &keys).unwrap().claims

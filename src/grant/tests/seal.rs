@@ -1,0 +1,102 @@
+//! The high platform: nothing leaves unsealed, and keys that are gone for a moment cost nobody a code (R005, R007, R041,
+//! R042; decisions 6).
+
+use std::sync::LazyLock;
+
+use josekit::jwe::ECDH_ES;
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use serde_json::{Map, json};
+
+use super::*;
+use crate::config::AnswerEncryption;
+use crate::protocol::alg::EncryptionAlg;
+use crate::token::ClientKeys;
+
+static PRIVATE: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
+
+const ECDH: Option<AnswerEncryption> =
+    Some(AnswerEncryption { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs });
+
+/// The public half of [`PRIVATE`], for encryption or for signatures.
+fn keys(purpose: &str) -> KeySource {
+    let mut jwk: Map<String, Value> = PRIVATE.to_public_key().unwrap().into();
+    jwk.extend(json!({ "kid": "enc-1", "use": purpose }).as_object().unwrap().clone());
+    KeySource::Inline(Arc::new(ClientKeys::from_jwks(json!({ "keys": [jwk] }).to_string().as_bytes()).unwrap()))
+}
+
+impl Hub {
+    /// On the high platform, `sp` with its key.
+    pub(super) fn high() -> Self {
+        let mut hub = Self::new();
+        hub.grants.platform = Platform::High;
+        hub.registers(keys("enc"), ECDH);
+        hub
+    }
+
+    fn registers(&mut self, keys: KeySource, encryption: Option<AnswerEncryption>) {
+        let service = Service { encryption, ..service_with("sp", keys) };
+        self.grants.federation = Arc::new(Federation::new([service], ScopeTable::default(), Unavailable::Greyed));
+        self.grants.client_keys = Arc::new(KeyDirectory::new(&self.grants.federation).unwrap());
+    }
+}
+
+/// The JWS inside, opened by the service provider's private key alone.
+pub(super) fn unsealed(jwe: &str) -> String {
+    let decrypter = ECDH_ES.decrypter_from_jwk(&PRIVATE).unwrap();
+    let (jws, header) = josekit::jwe::deserialize_compact(jwe, &decrypter).unwrap();
+    assert_eq!((header.key_id(), header.content_type()), (Some("enc-1"), Some("JWT")));
+    String::from_utf8(jws).unwrap()
+}
+
+#[tokio::test]
+async fn both_answers_are_sealed_and_hold_the_signed_ones() {
+    let hub = Hub::high();
+    let (access_token, id_token) = hub.tokens("code", &[("acr_values", "eidas2")]).await;
+    let userinfo = hub.grants.userinfo(&access_token).await.unwrap();
+    for jwe in [id_token, userinfo] {
+        let (header, claims) = read(&unsealed(&jwe));
+        assert_eq!((&header["alg"], &header["typ"], &claims["aud"]), (&json!("ES256"), &json!("JWT"), &json!("sp")));
+    }
+}
+
+#[tokio::test]
+async fn keys_that_are_gone_for_a_moment_burn_no_code() {
+    let mut hub = Hub::high();
+    hub.issue("code", &[("acr_values", "eidas2")]).await;
+    hub.registers(keys("sig"), ECDH);
+    assert_eq!(hub.grants.can_answer(&"sp".into()), Err(ErrorCode::ClientKeysMissing));
+    for _ in 0..2 {
+        assert_eq!(hub.redeem("code").await, Err(ErrorCode::ClientKeysMissing));
+    }
+    hub.registers(keys("enc"), ECDH);
+    assert_eq!(hub.grants.can_answer(&"sp".into()), Ok(()));
+    let answer = hub.redeem("code").await.unwrap();
+    // The access token outlives such a moment too.
+    let access_token = answer["access_token"].as_str().unwrap();
+    hub.registers(keys("sig"), ECDH);
+    assert_eq!(hub.grants.userinfo(access_token).await, Err(ErrorCode::ClientKeysMissing));
+    hub.registers(keys("enc"), ECDH);
+    assert!(hub.grants.userinfo(access_token).await.is_ok());
+}
+
+#[tokio::test]
+async fn whether_a_service_provider_has_keys_is_told_to_itself_alone() {
+    let mut hub = Hub::high();
+    hub.registers(keys("sig"), ECDH);
+    let stranger = TokenRequest { client_secret: Secret::new("guessed".into()), ..token_request("code") };
+    assert_eq!(hub.grants.redeem(&stranger).await.err(), Some(ErrorCode::ClientAuthentication));
+    assert_eq!(hub.grants.userinfo("guessed").await, Err(ErrorCode::AccessTokenInvalid));
+}
+
+#[tokio::test]
+async fn on_high_nothing_leaves_unsealed_whatever_the_registration_lacks() {
+    for (keys, encryption) in [(KeySource::None, None), (keys("enc"), None), (KeySource::None, ECDH)] {
+        let mut hub = Hub::high();
+        let (access_token, _) = hub.tokens("code", &[("acr_values", "eidas2")]).await;
+        hub.issue("another", &[("acr_values", "eidas2")]).await;
+        hub.registers(keys, encryption);
+        assert_eq!(hub.redeem("another").await, Err(ErrorCode::ClientKeysMissing));
+        assert_eq!(hub.grants.userinfo(&access_token).await, Err(ErrorCode::ClientKeysMissing));
+    }
+}

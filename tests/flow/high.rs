@@ -1,0 +1,255 @@
+//! The high platform: eidas2 and eidas3, tokens that only their service provider can read, identities of the providers,
+//! sessions of ten minutes (R003, R005, R007, R009, R041, R042; decisions 5, 6, 8, 14).
+
+use std::net::TcpListener;
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use actix_web::dev::ServerHandle;
+use actix_web::test::TestRequest;
+use actix_web::{App, HttpResponse, HttpServer, web};
+use josekit::jwe::{ECDH_ES, JweDecrypter, RSA_OAEP, RSA_OAEP_256};
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use serde_json::{Map, Value, json};
+
+use super::browser::Browser;
+use super::hub::TestHub;
+use super::service::{Authorize, Received};
+
+const MINUTE: Duration = Duration::from_secs(60);
+
+static EC: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
+static RSA: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_rsa_key(2048).unwrap());
+
+/// A JWK Set of the public half, for encryption under this `kid`.
+fn set(private: &Jwk, kid: &str) -> Value {
+    let members: &Map<String, Value> = private.as_ref();
+    let public = members.iter().filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
+    let mut jwk: Map<String, Value> = public.map(|(name, value)| (name.clone(), value.clone())).collect();
+    jwk.extend(json!({ "kid": kid, "use": "enc" }).as_object().unwrap().clone());
+    json!({ "keys": [jwk] })
+}
+
+/// The lines of a service provider's file with its keys in it.
+fn inline(alg: &str, private: &Jwk) -> String {
+    let set = set(private, "its key");
+    let members = set["keys"][0].as_object().unwrap().iter().map(|(name, value)| format!("{name} = {value}"));
+    let key = members.collect::<Vec<_>>().join(", ");
+    format!("id_token_encrypted_response_alg = \"{alg}\"\njwks = {{ keys = [{{ {key} }}] }}")
+}
+
+/// As the service provider does: its private key, then the hub's signature.
+async fn unsealed(hub: &TestHub, jwe: &str, alg: &str, private: &Jwk) -> (Value, Map<String, Value>) {
+    let decrypter: Box<dyn JweDecrypter> = match alg {
+        "ECDH-ES" => Box::new(ECDH_ES.decrypter_from_jwk(private).unwrap()),
+        "RSA-OAEP-256" => Box::new(RSA_OAEP_256.decrypter_from_jwk(private).unwrap()),
+        "RSA-OAEP" => Box::new(RSA_OAEP.decrypter_from_jwk(private).unwrap()),
+        other => panic!("{other}"),
+    };
+    let (jws, header) = josekit::jwe::deserialize_compact(jwe, decrypter.as_ref()).unwrap();
+    let header = Value::Object(header.as_ref().clone());
+    (header, hub.opened(std::str::from_utf8(&jws).unwrap()).await)
+}
+
+/// The token answer of a code.
+async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Map<String, Value> {
+    let answer = hub.redeem(service, received.code()).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+fn asking(service: &str, level: &str) -> Authorize {
+    Authorize::by(service).with("acr_values", level)
+}
+
+/// A login at amandier, where the person proves this level.
+async fn signed_in(browser: &Browser<'_>, request: &Authorize, person: &str, proven: &str) -> Received {
+    let sandbox = browser.authorize(request).await.choose("amandier").await;
+    let form = sandbox.signing_in_as(person).with("level", proven);
+    browser.submit(&form).await.consent().await.received()
+}
+
+/// One service provider, answered by ECDH-ES.
+async fn vault() -> TestHub {
+    TestHub::high(&[("vault", inline("ECDH-ES", &EC))]).await
+}
+
+async fn acr(hub: &TestHub, received: &Received) -> Value {
+    let tokens = redeemed(hub, "vault", received).await;
+    unsealed(hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC).await.1["acr"].clone()
+}
+
+#[actix_web::test]
+async fn a_whole_login_is_read_by_its_service_provider_alone_at_each_level_and_algorithm() {
+    let rows: [(&str, &Jwk); 3] = [("ECDH-ES", &EC), ("RSA-OAEP-256", &RSA), ("RSA-OAEP", &RSA)];
+    let services = rows.map(|(alg, private)| (alg.to_ascii_lowercase(), inline(alg, private)));
+    let hub = TestHub::high(&services.each_ref().map(|(id, more)| (id.as_str(), more.clone()))).await;
+    for ((alg, private), (service, _)) in rows.into_iter().zip(&services) {
+        for level in ["eidas2", "eidas3"] {
+            let browser = hub.browser();
+            let received = signed_in(&browser, &asking(service, level), "angela", level).await;
+            received.belongs_to(service);
+            let tokens = redeemed(&hub, service, &received).await;
+            let (mut header, id_token) = unsealed(&hub, tokens["id_token"].as_str().unwrap(), alg, private).await;
+            let epk = header.as_object_mut().unwrap().remove("epk");
+            assert_eq!(epk.is_some(), alg == "ECDH-ES");
+            assert_eq!(header, json!({ "alg": alg, "enc": "A256GCM", "cty": "JWT", "kid": "its key" }));
+            assert_eq!((&id_token["acr"], &id_token["aud"]), (&json!(level), &json!(service)));
+
+            let answer = hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await;
+            assert_eq!((answer.status, answer.header("content-type")), (200, "application/jwt"));
+            let (header, claims) = unsealed(&hub, &answer.body, alg, private).await;
+            assert_eq!((&header["kid"], &header["cty"]), (&json!("its key"), &json!("JWT")));
+            assert_eq!((&claims["family_name"], &claims["sub"]), (&json!("DUBOIS"), &id_token["sub"]));
+        }
+    }
+}
+
+#[actix_web::test]
+async fn userinfo_may_be_sealed_by_another_algorithm_than_the_id_token() {
+    let both = format!("{}\nuserinfo_encrypted_response_alg = \"RSA-OAEP-256\"", inline("ECDH-ES", &EC));
+    let rsa = set(&RSA, "rsa")["keys"][0].as_object().unwrap().clone();
+    let rsa = rsa.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
+    let hub = TestHub::high(&[("vault", both.replace("}]", &format!("}}, {{ {rsa} }}]")))]).await;
+    let browser = hub.browser();
+    let received = signed_in(&browser, &asking("vault", "eidas2"), "jean", "eidas2").await;
+    let tokens = redeemed(&hub, "vault", &received).await;
+    unsealed(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC).await;
+    let answer = hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await;
+    assert_eq!(unsealed(&hub, &answer.body, "RSA-OAEP-256", &RSA).await.1["family_name"], "LEFÈVRE");
+}
+
+#[actix_web::test]
+async fn the_acr_is_what_was_proven_and_never_less_than_asked() {
+    let hub = vault().await;
+    // R038: more than was asked is told as it is.
+    assert_eq!(acr(&hub, &signed_in(&hub.browser(), &asking("vault", "eidas2"), "angela", "eidas3").await).await, "eidas3");
+    let browser = hub.browser();
+    let sandbox = browser.authorize(&asking("vault", "eidas3")).await.choose("amandier").await;
+    let form = sandbox.signing_in_as("angela").with("level", "eidas2");
+    browser.submit(&form).await.told(200, "Y100002");
+    // A provider that can't reach the level is not offered.
+    assert_eq!(browser.authorize(&asking("vault", "eidas3")).await.offered(), ["amandier"]);
+    assert_eq!(browser.authorize(&asking("vault", "eidas3 eidas2")).await.offered(), ["amandier", "belvedere"]);
+    // R003
+    assert_eq!(browser.authorize(&asking("vault", "eidas1")).await.received().error_at("vault"), "invalid_request");
+}
+
+#[actix_web::test]
+async fn the_identity_is_the_providers_and_no_register_is_asked() {
+    // R009: on standard this person is refused, for the register knows nothing of them.
+    let hub = vault().await;
+    let received = signed_in(&hub.browser(), &asking("vault", "eidas2"), "unknown", "eidas2").await;
+    redeemed(&hub, "vault", &received).await;
+}
+
+#[actix_web::test]
+async fn a_session_lasts_ten_minutes_from_the_authentication_and_eidas3_is_never_reused() {
+    let hub = vault().await;
+    let browser = hub.browser();
+    signed_in(&browser, &asking("vault", "eidas3"), "angela", "eidas3").await;
+    let again = |level: &str| asking("vault", level).with("prompt", "consent");
+    hub.advance(9 * MINUTE);
+    assert!(browser.authorize(&again("eidas3")).await.is_choice(), "eidas3 was reused");
+    // It counts as eidas2, and using it gives it no more time.
+    let received = browser.authorize(&again("eidas2")).await.consent().await.received();
+    assert_eq!(acr(&hub, &received).await, "eidas2");
+    hub.advance(MINUTE - Duration::from_millis(1));
+    assert!(browser.authorize(&again("eidas2")).await.is_consent());
+    hub.advance(Duration::from_millis(1));
+    assert!(browser.authorize(&again("eidas2")).await.is_choice());
+}
+
+#[actix_web::test]
+async fn discovery_tells_what_the_high_platform_does() {
+    let hub = vault().await;
+    let answer = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
+    let document: Value = serde_json::from_str(&answer.body).unwrap();
+    assert_eq!(document["acr_values_supported"], json!(["eidas2", "eidas3"]));
+    for answer in ["id_token", "userinfo"] {
+        let algs = json!(["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"]);
+        assert_eq!(document[format!("{answer}_encryption_alg_values_supported")], algs);
+        assert_eq!(document[format!("{answer}_encryption_enc_values_supported")], json!(["A256GCM"]));
+    }
+}
+
+/// A service provider's server, which answers with what it is told: nothing good at first.
+struct Publisher {
+    uri: String,
+    set: Arc<Mutex<Option<Value>>>,
+    handle: ServerHandle,
+}
+
+impl Publisher {
+    fn start() -> Self {
+        let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+        let uri = format!("http://{}/jwks", listener.local_addr().unwrap());
+        let set: Arc<Mutex<Option<Value>>> = Arc::default();
+        let told = Arc::clone(&set);
+        let app = move || {
+            let told = Arc::clone(&told);
+            let answer = move || {
+                let answer = told.lock().unwrap().as_ref().map_or_else(
+                    || HttpResponse::ServiceUnavailable().finish(),
+                    |set| HttpResponse::Ok().insert_header(("content-type", "application/json")).body(set.to_string()),
+                );
+                std::future::ready(answer)
+            };
+            App::new().route("/jwks", web::get().to(answer))
+        };
+        let server = HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run();
+        let handle = server.handle();
+        actix_web::rt::spawn(server);
+        Self { uri, set, handle }
+    }
+
+    fn publishes(&self, private: &Jwk, kid: &str) {
+        *self.set.lock().unwrap() = Some(set(private, kid));
+    }
+
+    fn file(&self) -> String {
+        format!(
+            "id_token_encrypted_response_alg = \"ECDH-ES\"\njwks_uri = \"{}\"\ninsecure_http = true\n\
+             internal_hosts = [\"127.0.0.1\"]",
+            self.uri
+        )
+    }
+}
+
+#[actix_web::test]
+async fn published_keys_are_waited_for_followed_and_outlive_their_server() {
+    let publisher = Publisher::start();
+    let hub = TestHub::high(&[("vault", publisher.file())]).await;
+    let browser = hub.browser();
+    hub.refresh_client_keys().await;
+    // Before any page, and by redirect: the service provider can mend it, the person can't.
+    for request in [asking("vault", "eidas2"), asking("vault", "eidas2").with("prompt", "none")] {
+        let received = browser.authorize(&request).await.received();
+        assert_eq!(received.error_at("vault"), "temporarily_unavailable");
+        assert!(received.fields["error_description"].contains("jwks_uri"));
+    }
+    assert!(browser.logins().is_empty(), "a login was begun");
+
+    let read = async |private: &Jwk, kid: &str| {
+        let browser = hub.browser();
+        let received = signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await;
+        let tokens = redeemed(&hub, "vault", &received).await;
+        let (header, _) = unsealed(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", private).await;
+        assert_eq!(header["kid"], kid);
+    };
+    publisher.publishes(&EC, "first");
+    hub.refresh_client_keys().await;
+    read(&EC, "first").await;
+
+    let next = Jwk::generate_ec_key(EcCurve::P256).unwrap();
+    publisher.publishes(&next, "next");
+    hub.advance(10 * MINUTE);
+    hub.refresh_client_keys().await;
+    read(&next, "next").await;
+
+    publisher.handle.stop(false).await;
+    hub.advance(60 * MINUTE);
+    hub.refresh_client_keys().await;
+    read(&next, "next").await;
+}
