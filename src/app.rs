@@ -17,7 +17,7 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 use tokio::task::JoinHandle;
 
-pub use self::check::{Findings, check, probe};
+pub use self::check::{Findings, check, probe, probe_client_keys};
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
 use crate::actor::registry::{self, Registry};

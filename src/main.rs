@@ -200,7 +200,10 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
     if !online {
         return Ok(ExitCode::SUCCESS);
     }
-    let findings = in_system(async move { app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string()) })?;
+    let (findings, client_keys) = in_system(async move {
+        let findings = app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
+        Ok((findings, app::probe_client_keys(&loaded).await.map_err(|fault| fault.to_string())?))
+    })?;
     let mut all_well = true;
     for (connector, outcome) in findings {
         match outcome {
@@ -208,6 +211,15 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
             Err(fault) => {
                 all_well = false;
                 println!("{connector}: {fault}");
+            }
+        }
+    }
+    for (client_id, outcome) in client_keys {
+        match outcome {
+            Ok(()) => println!("service provider {client_id}: the keys at its jwks_uri are fine"),
+            Err(fault) => {
+                all_well = false;
+                println!("service provider {client_id}: its jwks_uri: {fault}");
             }
         }
     }

@@ -1,11 +1,12 @@
-//! Whether a hub would start, and whether its identity providers answer, without starting it.
+//! Whether a hub would start, and whether its identity and service providers answer, without starting it.
 
 use super::prepare::{plan, prepare};
 use super::{BuildFault, Keys};
-use crate::config::Loaded;
+use crate::config::{Federation, Loaded};
 use crate::connector::ConnectorFault;
 use crate::env::Env;
-use crate::ids::ConnectorId;
+use crate::grant::client_keys::{FetchFault, KeyDirectory};
+use crate::ids::{ClientId, ConnectorId};
 
 /// Everything that would keep `serve` from starting, each with its mend; empty when nothing does.
 #[must_use]
@@ -27,4 +28,13 @@ pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
         findings.push((plan.id, plan.connector.warm().await));
     }
     Ok(findings)
+}
+
+/// Asks every service provider with a `jwks_uri` for its keys, as the hub would.
+///
+/// # Errors
+/// An address that must not be called, or a federation that can't be had.
+pub async fn probe_client_keys(loaded: &Loaded) -> Result<Vec<(ClientId, Result<(), FetchFault>)>, BuildFault> {
+    let federation = Federation::of(loaded)?;
+    Ok(KeyDirectory::new(&federation)?.probe(&federation).await)
 }

@@ -15,6 +15,7 @@ use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
 use crate::egress::kept::{Fetched, Kept, Standing, life_of};
 use crate::env::Env;
 use crate::ids::ClientId;
+use crate::protocol::alg::EncryptionAlg;
 use crate::token::ClientKeys;
 use crate::token::client_keys::ClientKeysFault;
 
@@ -59,6 +60,8 @@ pub enum FetchFault {
     Status(u16),
     #[error("what came {0}")]
     Set(#[from] ClientKeysFault),
+    #[error("what came holds no key with a kid that {} can encrypt to", .0.as_str())]
+    Unfit(EncryptionAlg),
 }
 
 impl KeyDirectory {
@@ -72,6 +75,10 @@ impl KeyDirectory {
         let mut sets = BTreeMap::new();
         for service in federation.services() {
             let client_id = service.registration.client_id.clone();
+            // One that is switched off is served nothing, so nothing is asked of it.
+            if !service.registration.active {
+                continue;
+            }
             let set = match &service.keys {
                 KeySource::None => continue,
                 KeySource::Inline(keys) => Set::Inline(Arc::clone(keys)),
@@ -124,6 +131,21 @@ impl KeyDirectory {
     pub async fn refresh(&self, env: &Env) {
         let calls = self.published().map(|published| published.refresh(env));
         stream::iter(calls).buffer_unordered(CALLS).collect::<()>().await;
+    }
+
+    /// Fetches every published key set once, and says whether its service provider could be answered with it.
+    pub async fn probe(&self, federation: &Federation) -> Vec<(ClientId, Result<(), FetchFault>)> {
+        let mut findings = Vec::new();
+        for published in self.published() {
+            let encryption = federation.service(&published.client_id).and_then(|service| service.encryption);
+            let algs = encryption.map(|encryption| [encryption.id_token, encryption.userinfo]);
+            let fits = published.fetch().await.and_then(|Fetched { value, .. }| {
+                let lacking = algs.into_iter().flatten().find(|alg| value.encryption.choose(*alg).is_none());
+                lacking.map_or(Ok(()), |alg| Err(FetchFault::Unfit(alg)))
+            });
+            findings.push((published.client_id.clone(), fits));
+        }
+        findings
     }
 
     fn published(&self) -> impl Iterator<Item = &Published> {

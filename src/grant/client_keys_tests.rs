@@ -5,12 +5,11 @@ use josekit::jwk::alg::ec::EcCurve;
 use serde_json::{Map, Value, json};
 
 use super::*;
-use crate::config::Unavailable;
+use crate::config::{AnswerEncryption, Service, Unavailable};
 use crate::egress::fake::{FakeServer, Told};
 use crate::env::{HandClock, SeededEntropy, Timestamp};
 use crate::grant::tests::service_with;
 use crate::identity::scopes::ScopeTable;
-use crate::protocol::alg::EncryptionAlg;
 
 /// A key set of one key for encryption, under this `kid`.
 fn set(kid: &str) -> Value {
@@ -24,6 +23,7 @@ fn set(kid: &str) -> Value {
 struct Scene {
     server: FakeServer,
     answer: Arc<Mutex<Told>>,
+    federation: Federation,
     directory: KeyDirectory,
     clock: Arc<HandClock>,
     env: Env,
@@ -39,11 +39,13 @@ impl Scene {
             schemes: Schemes::HttpToo,
             internal_hosts: vec!["127.0.0.1".into()],
         };
-        let federation =
-            Federation::new([service_with("sp", KeySource::Uri(address))], ScopeTable::default(), Unavailable::Greyed);
+        let encryption = AnswerEncryption { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs };
+        let service = Service { encryption: Some(encryption), ..service_with("sp", KeySource::Uri(address)) };
+        let federation = Federation::new([service], ScopeTable::default(), Unavailable::Greyed);
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
-        Self { server, answer, directory: KeyDirectory::new(&federation).unwrap(), clock, env }
+        let directory = KeyDirectory::new(&federation).unwrap();
+        Self { server, answer, federation, directory, clock, env }
     }
 
     fn answers(&self, told: Told) {
@@ -112,6 +114,30 @@ async fn a_set_that_lacks_a_key_is_fetched_ahead_of_time_once_a_minute() {
     assert_eq!((scene.kid().as_deref(), scene.server.asked()), (Some("two"), 2));
     scene.directory.keys_anew(&id, &anew, &scene.env).await;
     assert_eq!(scene.server.asked(), 2, "an attacker's unknown kid can't make the hub call as often as it likes");
+}
+
+#[tokio::test]
+async fn a_probe_says_whether_the_service_provider_could_be_answered() {
+    let scene = Scene::with(Told::json(&set("one"))).await;
+    let mut signs = set("two");
+    (signs["keys"][0]["use"], signs["keys"][0]["alg"]) = ("sig".into(), "ES256".into());
+    for (answer, expected) in [
+        (Told::json(&set("one")), Ok(())),
+        (Told::json(&signs), Err(FetchFault::Unfit(EncryptionAlg::EcdhEs))),
+        (Told::status(404), Err(FetchFault::Status(404))),
+    ] {
+        scene.answers(answer);
+        assert_eq!(scene.directory.probe(&scene.federation).await, [("sp".into(), expected)]);
+    }
+}
+
+#[test]
+fn one_that_is_switched_off_is_asked_nothing() {
+    let address = JwksUri { uri: "https://127.0.0.1/jwks".parse().unwrap(), schemes: Schemes::HttpsOnly, internal_hosts: vec![] };
+    let mut service = service_with("sp", KeySource::Uri(address));
+    service.registration.active = false;
+    let directory = KeyDirectory::new(&Federation::new([service], ScopeTable::default(), Unavailable::Greyed)).unwrap();
+    assert!(directory.published().next().is_none());
 }
 
 #[test]
