@@ -56,6 +56,8 @@ pub enum BuildFault {
     Keys(#[from] keyfiles::KeyFileFault),
     #[error("the signing keys can't be used for verification: {0}")]
     OwnKeys(#[from] crate::token::verify::OpenFault),
+    #[error(transparent)]
+    FreshKeys(#[from] crate::token::KeyringFault),
     #[error("the connector {id} can't work: {fault}")]
     Connector { id: String, fault: connector::ConnectorRefused },
     #[error("the register can't be loaded: {0}")]
@@ -113,10 +115,10 @@ impl Program {
     pub fn build(loaded: &Loaded, parts: Parts) -> Result<Self, BuildFault> {
         let Parts { env, keys } = parts;
         let settings = &loaded.settings;
-        let Prepared { metrics, federation, client_keys, keys, plans, register, subject_keys, discovery, shell } =
+        let Prepared { metrics, federation, client_keys, keys, connector_means, plans, register, subject_keys, discovery, shell } =
             prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let store = store(loaded, &metrics);
-        let (keyring, own_keys) = keys::share(keys, &settings.keys, &env);
+        let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } = keys::share(keys, &settings.keys, &env);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
         let workers = workers(settings.limits.workers);
         let arbiters: Vec<Arbiter> = (0..workers).map(|_| Arbiter::new()).collect();
@@ -130,7 +132,7 @@ impl Program {
                 calls: settings.limits.calls_per_connector,
                 metrics: Arc::clone(&metrics),
                 arbiters: handles.clone(),
-                reader: prepare::reader(loaded, &env),
+                reader: prepare::reader(loaded, connector_means),
                 reload: Duration::from_secs(settings.limits.reload_seconds),
             },
         );
@@ -189,6 +191,7 @@ impl Program {
             discovery: discovery.into(),
             federation,
             keyring,
+            upstream_keys,
             key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token()) + JWKS_CACHE,
             env,
         });

@@ -12,7 +12,7 @@ use passerelle::demo::Demo;
 use passerelle::env::{Env, Timestamp};
 use passerelle::protocol::catalogue;
 use passerelle::telemetry;
-use passerelle::token::keyfiles;
+use passerelle::token::keyfiles::{self, Made, Purpose};
 use passerelle::token::keyring::LEAD;
 
 /// An identity federation hub.
@@ -56,7 +56,7 @@ enum Command {
         #[command(subcommand)]
         command: AcrCommand,
     },
-    /// Signing keys.
+    /// Keys: those that sign tokens, and those that face identity providers.
     Keys {
         #[command(subcommand)]
         command: KeysCommand,
@@ -95,7 +95,8 @@ enum AcrCommand {
 
 #[derive(Subcommand)]
 enum KeysCommand {
-    /// Make the first keys: EC P-256 and RSA, and the key of the subjects if a file is named for it.
+    /// Make the first keys, EC P-256 and RSA of each sort, or those that are missing; and the key of the subjects if a
+    /// file is named for it.
     New {
         #[arg(long, default_value = "config/keys")]
         dir: PathBuf,
@@ -108,7 +109,8 @@ enum KeysCommand {
         #[arg(long, default_value = "config/keys")]
         dir: PathBuf,
     },
-    /// Make the next keys. They are published at once, and sign twenty minutes later.
+    /// Make the next keys. Those that sign are published at once and sign twenty minutes later; those that identity
+    /// providers encrypt to are published after a minute, and their predecessors go on opening for thirty days.
     Rotate {
         #[arg(long, default_value = "config/keys")]
         dir: PathBuf,
@@ -230,8 +232,8 @@ fn keys(command: KeysCommand) -> Result<(), String> {
     let env = Env::system();
     match command {
         KeysCommand::New { dir, subject_key } => {
-            for kid in keyfiles::create(&dir, &env).map_err(|fault| fault.to_string())? {
-                println!("made {kid}");
+            for made in keyfiles::create(&dir, &env).map_err(|fault| fault.to_string())? {
+                println!("made {} ({})", made.kid, made.purpose.as_str());
             }
             if let Some(path) = subject_key {
                 let outcome = keyfiles::create_subject_key(&path, &env).map_err(|fault| fault.to_string())?;
@@ -241,16 +243,23 @@ fn keys(command: KeysCommand) -> Result<(), String> {
         KeysCommand::List { dir } => {
             for row in keyfiles::list(&dir, env.now()).map_err(|fault| fault.to_string())? {
                 let until = row.until.map_or_else(|| "-".to_owned(), in_words);
-                println!("{}  {}  {:?}  since {}  until {until}", row.kid, row.alg.as_str(), row.state, in_words(row.since));
+                let (purpose, since) = (row.purpose.as_str(), in_words(row.since));
+                println!("{}  {purpose}  {}  {:?}  since {since}  until {until}", row.kid, row.alg, row.state);
             }
         }
         KeysCommand::Rotate { dir } => {
             let rotation = keyfiles::rotate(&dir, &env, LEAD).map_err(|fault| fault.to_string())?;
-            for kid in &rotation.added {
-                println!("made {kid}: published now, signs from {}", in_words(rotation.signs_from));
+            for Made { purpose, kid, from } in &rotation.added {
+                let from = in_words(*from);
+                match purpose {
+                    Purpose::Tokens | Purpose::Assertion => {
+                        println!("made {kid} ({}): published now, signs from {from}", purpose.as_str())
+                    }
+                    Purpose::Encryption => println!("made {kid} ({}): opens now, published from {from}", purpose.as_str()),
+                }
             }
             for kid in &rotation.removed {
-                println!("removed {kid}: nothing signed by it is alive");
+                println!("removed {kid}: nothing signed by it, or sealed to it, is alive");
             }
         }
     }

@@ -7,6 +7,7 @@
 #[cfg(test)]
 mod flow {
     mod browser;
+    mod client_keys;
     mod federation;
     mod hub;
     mod markup;

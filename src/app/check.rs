@@ -1,6 +1,6 @@
 //! Whether a hub would start, and whether its identity and service providers answer, without starting it.
 
-use super::prepare::{plan, prepare};
+use super::prepare::{connector_means, plan, prepare};
 use super::{BuildFault, Keys};
 use crate::config::{Federation, Loaded};
 use crate::connector::ConnectorFault;
@@ -22,9 +22,11 @@ pub type Findings = Vec<(ConnectorId, Result<(), ConnectorFault>)>;
 /// # Errors
 /// A connector that can't be built.
 pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
+    // Metadata and keys are public: nothing is proven to, or opened of, an identity provider here.
+    let means = connector_means(loaded, env, None);
     let mut findings = Vec::new();
     for configured in loaded.connectors.values() {
-        let plan = plan(configured, loaded.settings.sandbox, env)?;
+        let plan = plan(configured, &means)?;
         findings.push((plan.id, plan.connector.warm().await));
     }
     Ok(findings)

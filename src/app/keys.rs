@@ -1,4 +1,4 @@
-//! Signing keys of a running hub: read at the start, and again whenever the folder may have changed.
+//! Keys of a running hub: read at the start, and again whenever the folder may have changed.
 
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -9,23 +9,50 @@ use arc_swap::ArcSwap;
 use super::BuildFault;
 use crate::env::{Env, Timestamp};
 use crate::token::verify::VerificationKeys;
-use crate::token::{Keyring, keyfiles};
+use crate::token::{Keyring, UpstreamKeys, keyfiles};
 
 /// How often the key folder is read again: a rotation needs no restart.
 const ROUND: Duration = Duration::from_secs(30);
 
-/// Where signing keys come from.
+/// Where keys come from.
 pub enum Keys {
     /// The folder of the settings, read again every half minute.
     Folder,
-    /// These, for the demo and for tests.
+    /// These sign, for the demo and for tests; fresh ones face identity providers.
     Ring(Keyring),
 }
 
-/// The ring that signs, and its public half for tokens of ours that come back.
-pub(super) struct Read {
+/// All keys of one moment.
+struct Sets {
+    /// It signs.
     ring: Keyring,
+    /// Its public half, for tokens of ours that come back.
     own: VerificationKeys,
+    /// Towards identity providers.
+    upstream: UpstreamKeys,
+}
+
+impl Sets {
+    fn of(ring: Keyring, upstream: UpstreamKeys, now: Timestamp) -> Result<Self, BuildFault> {
+        Ok(Self { own: VerificationKeys::from_jwks(&ring.verification_jwks(now))?, ring, upstream })
+    }
+
+    fn load(folder: &Path, now: Timestamp) -> Result<Self, BuildFault> {
+        Self::of(keyfiles::load(folder, now)?, keyfiles::load_upstream(folder, now)?, now)
+    }
+}
+
+/// The keys that everyone shares, each swapped when the folder changes.
+#[derive(Clone)]
+pub(super) struct SharedKeys {
+    pub ring: Arc<ArcSwap<Keyring>>,
+    pub own: Arc<ArcSwap<VerificationKeys>>,
+    pub upstream: Arc<ArcSwap<UpstreamKeys>>,
+}
+
+/// Keys that are read, and not followed yet.
+pub(super) struct Read {
+    pub shared: SharedKeys,
     watch: Watch,
 }
 
@@ -36,46 +63,43 @@ enum Watch {
     No,
 }
 
-pub(super) type SharedKeys = (Arc<ArcSwap<Keyring>>, Arc<ArcSwap<VerificationKeys>>);
-
 /// # Errors
 /// The folder can't be read, or lacks a usable key.
 pub(super) fn read(folder: &Path, now: Timestamp, keys: Keys) -> Result<Read, BuildFault> {
-    let (ring, watch) = match keys {
-        Keys::Folder => (keyfiles::load(folder, now)?, Watch::Yes),
-        Keys::Ring(ring) => (ring, Watch::No),
+    let (Sets { ring, own, upstream }, watch) = match keys {
+        Keys::Folder => (Sets::load(folder, now)?, Watch::Yes),
+        Keys::Ring(ring) => (Sets::of(ring, UpstreamKeys::ephemeral(now)?, now)?, Watch::No),
     };
-    let own = VerificationKeys::from_jwks(&ring.verification_jwks(now))?;
-    Ok(Read { ring, own, watch })
+    let shared = SharedKeys {
+        ring: Arc::new(ArcSwap::from_pointee(ring)),
+        own: Arc::new(ArcSwap::from_pointee(own)),
+        upstream: Arc::new(ArcSwap::from_pointee(upstream)),
+    };
+    Ok(Read { shared, watch })
 }
 
-/// Shares the keys with everyone who signs and verifies, and follows their folder from now on.
-pub(super) fn share(Read { ring, own, watch }: Read, folder: &Path, env: &Env) -> SharedKeys {
-    let shared: SharedKeys = (Arc::new(ArcSwap::from_pointee(ring)), Arc::new(ArcSwap::from_pointee(own)));
+/// Follows the folder from now on, and hands the keys to everyone who signs, verifies and opens.
+pub(super) fn share(Read { shared, watch }: Read, folder: &Path, env: &Env) -> SharedKeys {
     if watch == Watch::Yes {
         actix::spawn(follow(folder.to_owned(), env.clone(), shared.clone()));
     }
     shared
 }
 
-/// A rotation reaches the running hub; a folder that can't be read leaves the last good ring in place.
-async fn follow(folder: PathBuf, env: Env, (keyring, own): SharedKeys) {
+/// A rotation reaches the running hub; a folder that can't be read leaves the last good keys in place.
+async fn follow(folder: PathBuf, env: Env, shared: SharedKeys) {
     let mut round = tokio::time::interval(ROUND);
     round.tick().await;
     loop {
         round.tick().await;
         let (folder, now) = (folder.clone(), env.now());
-        let read = tokio::task::spawn_blocking(move || {
-            let ring = keyfiles::load(&folder, now).map_err(|fault| fault.to_string())?;
-            let own = VerificationKeys::from_jwks(&ring.verification_jwks(now)).map_err(|fault| fault.to_string())?;
-            Ok::<_, String>((ring, own))
-        });
-        match read.await {
-            Ok(Ok((ring, verification))) => {
-                keyring.store(Arc::new(ring));
-                own.store(Arc::new(verification));
+        match tokio::task::spawn_blocking(move || Sets::load(&folder, now)).await {
+            Ok(Ok(Sets { ring, own, upstream })) => {
+                shared.ring.store(Arc::new(ring));
+                shared.own.store(Arc::new(own));
+                shared.upstream.store(Arc::new(upstream));
             }
-            Ok(Err(fault)) => tracing::error!(fault, "the key folder can't be read; the last good keys stay in use"),
+            Ok(Err(fault)) => tracing::error!(%fault, "the key folder can't be read; the last good keys stay in use"),
             Err(fault) => tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use"),
         }
     }

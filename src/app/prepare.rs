@@ -4,6 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
+
 use super::{BuildFault, Keys, keys};
 use crate::actor::registry::{Changes, Facts, Known, Plan, Reader};
 use crate::config::model::RegisterConfig;
@@ -18,6 +20,7 @@ use crate::protocol::discovery;
 use crate::register::Register;
 use crate::register::file::FileRegister;
 use crate::telemetry::{self, Metrics};
+use crate::token::UpstreamKeys;
 use crate::web::pages::{self, Locale};
 use crate::web::problem;
 use crate::web::shell::Shell;
@@ -28,6 +31,7 @@ pub(super) struct Prepared {
     pub federation: Arc<Federation>,
     pub client_keys: Arc<KeyDirectory>,
     pub keys: keys::Read,
+    pub connector_means: connector::Means,
     pub plans: Vec<Plan>,
     pub register: Option<Arc<dyn Register>>,
     pub subject_keys: SubjectKeys,
@@ -45,8 +49,9 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let federation = keep(&mut faults, Federation::of(loaded).map(Arc::new));
     let client_keys = federation.as_ref().and_then(|federation| keep(&mut faults, KeyDirectory::new(federation).map(Arc::new)));
     let keys = keep(&mut faults, keys::read(&settings.keys, now, keys));
+    let connector_means = connector_means(loaded, env, keys.as_ref());
     let plans: Vec<_> =
-        loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, settings.sandbox, env))).collect();
+        loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, &connector_means))).collect();
     let register = keep(&mut faults, register_of(loaded));
     let subject_keys = keep(&mut faults, SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()));
     let discovery = federation.as_ref().and_then(|federation| keep(&mut faults, discovery_document(loaded, federation)));
@@ -58,6 +63,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
             federation: federation?,
             client_keys: client_keys?,
             keys: keys?,
+            connector_means,
             plans: plans.into_iter().collect::<Option<_>>()?,
             register: register?,
             subject_keys: subject_keys?,
@@ -74,8 +80,8 @@ fn keep<T, F: Into<BuildFault>>(faults: &mut Vec<BuildFault>, made: Result<T, F>
 }
 
 /// Reads the connectors' folder of a running hub again. A bad file is told about, and its last good version goes on.
-pub(super) fn reader(loaded: &Loaded, env: &Env) -> Reader {
-    let (source, sandbox, env) = (loaded.source.clone(), loaded.settings.sandbox, env.clone());
+pub(super) fn reader(loaded: &Loaded, means: connector::Means) -> Reader {
+    let source = loaded.source.clone();
     Arc::new(move |known: &Known| {
         let outcomes = match source.connectors() {
             Ok(outcomes) => outcomes,
@@ -90,7 +96,7 @@ pub(super) fn reader(loaded: &Loaded, env: &Env) -> Reader {
             there.extend(path.file_stem().and_then(|stem| stem.to_str()).map(ConnectorId::from));
             let made = match outcome {
                 Ok(configured) if known.get(&configured.id).is_some_and(|before| **before == configured) => continue,
-                Ok(configured) => plan(&configured, sandbox, &env).map_err(|fault| fault.to_string()),
+                Ok(configured) => plan(&configured, &means).map_err(|fault| fault.to_string()),
                 Err(problems) => Err(problems.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ")),
             };
             match made {
@@ -105,12 +111,20 @@ pub(super) fn reader(loaded: &Loaded, env: &Env) -> Reader {
     })
 }
 
+/// Without keys nothing starts, but the connectors' files are looked at all the same.
+pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Read>) -> connector::Means {
+    let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
+    connector::Means {
+        env: env.clone(),
+        keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
+        sandbox: if loaded.settings.sandbox { connector::Sandbox::On } else { connector::Sandbox::Off },
+    }
+}
+
 /// # Errors
 /// The connector's file can't work.
-pub(super) fn plan(configured: &ConfiguredConnector, sandbox: bool, env: &Env) -> Result<Plan, BuildFault> {
-    let secret = |_: &_| configured.client_secret.clone().ok_or_else(|| "the client secret is missing".to_owned());
-    let sandbox = if sandbox { connector::Sandbox::On } else { connector::Sandbox::Off };
-    let connector = connector::build(configured.id.clone(), &configured.file, &secret, env.clone(), sandbox)
+pub(super) fn plan(configured: &ConfiguredConnector, means: &connector::Means) -> Result<Plan, BuildFault> {
+    let connector = connector::build(configured.id.clone(), &configured.file, configured.client_secret.clone(), means.clone())
         .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
     let facts = Facts::of(&configured.file);
     Ok(Plan { id: configured.id.clone(), connector, facts, configured: Arc::new(configured.clone()) })

@@ -8,7 +8,7 @@ use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
-use super::model::{ConnectorFile, ConnectorKind, OidcKind, PersonaKind};
+use super::model::{ConnectorFile, ConnectorKind, OidcKind, PersonaKind, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::{Source, problem_of_file};
 use super::{Context, secrets, text, toml_files};
@@ -119,8 +119,8 @@ fn check(
                 levels(source, file, problems);
             }
             check_oidc(source, oidc, problems);
-            let secret = secrets::resolve(source, "kind.oidc.client_secret", &oidc.client_secret, context);
-            secret.map_err(|problem| problems.push(problem)).ok()
+            check_encryption(source, oidc, problems);
+            client_secret(source, oidc, context, problems)
         }
         ConnectorKind::Persona(persona) => {
             if sandbox == Sandbox::Off {
@@ -219,6 +219,53 @@ fn check_oidc(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
     for (index, _) in oidc.internal_hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err()) {
         let mend = "write a host name or an address alone, without scheme, port or path";
         problems.push(source.problem(&format!("kind.oidc.internal_hosts[{index}]"), "is not a host", mend));
+    }
+}
+
+/// The secret, where the method of client authentication has one; and nothing that the method does not use.
+fn client_secret(source: &Source, oidc: &OidcKind, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Secret<String>> {
+    const SECRET: &str = "kind.oidc.client_secret";
+    if oidc.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt {
+        if oidc.client_secret.is_some() {
+            let what = "is given, and private_key_jwt authenticates without one";
+            problems.push(source.problem(SECRET, what, "remove it, and withdraw it at the identity provider"));
+        }
+        return None;
+    }
+    let assertion_keys = [
+        ("kind.oidc.token_endpoint_auth_signing_alg", oidc.token_endpoint_auth_signing_alg.is_some()),
+        ("kind.oidc.client_assertion_audience", oidc.client_assertion_audience.is_some()),
+    ];
+    for (key, _) in assertion_keys.into_iter().filter(|(_, given)| *given) {
+        let mend = "remove it, or set token_endpoint_auth_method = \"private_key_jwt\"";
+        problems.push(source.problem(key, "is given, and no assertion is sent", mend));
+    }
+    let Some(reference) = &oidc.client_secret else {
+        let mend =
+            "add client_secret = { file = \"…\" } or { env = \"…\" }, or set token_endpoint_auth_method = \"private_key_jwt\"";
+        problems.push(source.problem(SECRET, "is missing", mend));
+        return None;
+    };
+    secrets::resolve(source, SECRET, reference, context).map_err(|problem| problems.push(problem)).ok()
+}
+
+fn check_encryption(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
+    let answers = [
+        ("id_token", oidc.id_token_encrypted_response_alg, oidc.id_token_encrypted_response_enc),
+        ("userinfo", oidc.userinfo_encrypted_response_alg, oidc.userinfo_encrypted_response_enc),
+    ];
+    for (answer, alg, enc) in answers {
+        if alg.is_none() && enc.is_some() {
+            let mend = format!("add {answer}_encrypted_response_alg, or remove it");
+            let key = format!("kind.oidc.{answer}_encrypted_response_enc");
+            problems.push(source.problem(&key, "is given without the alg that makes it mean something", mend));
+        }
+    }
+    // Our public keys are everyone's: what is sealed to them and signed by nobody, anyone may have made.
+    if oidc.userinfo_encrypted_response_alg.is_some() && oidc.userinfo_signed_response_alg.is_none() {
+        let what = "is given without userinfo_signed_response_alg, so that anyone could make such an answer";
+        let mend = "add userinfo_signed_response_alg = \"ES256\", and register the same with the identity provider";
+        problems.push(source.problem("kind.oidc.userinfo_encrypted_response_alg", what, mend));
     }
 }
 

@@ -50,7 +50,7 @@ pub struct Settings {
     /// Instead of `subject_key`, once there is a second version: all of them, for the service providers that know them.
     #[serde(default)]
     pub subject_keys: Vec<VersionedKey>,
-    /// Folder of signing keys, written by `passerelle keys`.
+    /// Folder of keys, written by `passerelle keys`.
     #[serde(default = "defaults::keys")]
     pub keys: PathBuf,
     /// Folder of connector files.
@@ -409,8 +409,18 @@ pub struct OidcKind {
     pub issuer: String,
     /// The hub's id at this identity provider.
     pub client_id: String,
-    /// The hub's secret at this identity provider.
-    pub client_secret: SecretRef,
+    /// The hub's secret at this identity provider; none with `private_key_jwt`.
+    #[serde(default)]
+    pub client_secret: Option<SecretRef>,
+    /// How the hub proves to this identity provider who it is.
+    #[serde(default)]
+    pub token_endpoint_auth_method: UpstreamAuthMethod,
+    /// Algorithm of the assertion of `private_key_jwt`. Default: ES256.
+    #[serde(default)]
+    pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
+    /// Whom the assertion of `private_key_jwt` is meant for. Default: the issuer.
+    #[serde(default)]
+    pub client_assertion_audience: Option<AssertionAudience>,
     /// Scopes asked for; `openid` must be among them.
     #[serde(default = "defaults::oidc_scopes")]
     pub scopes: Vec<Scope>,
@@ -420,6 +430,19 @@ pub struct OidcKind {
     /// Absent: userinfo is plain JSON over TLS. Present: it must be a JWS with exactly this algorithm.
     #[serde(default)]
     pub userinfo_signed_response_alg: Option<SigningAlg>,
+    /// Absent: ID tokens are only signed. Present: they must be encrypted with exactly this algorithm, to a key of
+    /// `/api/v2/client/jwks`.
+    #[serde(default)]
+    pub id_token_encrypted_response_alg: Option<EncryptionAlg>,
+    /// How their content is encrypted. Default: A256GCM, the only one; register it with the identity provider.
+    #[serde(default)]
+    pub id_token_encrypted_response_enc: Option<ContentEncryption>,
+    /// As `id_token_encrypted_response_alg`, for userinfo, which must then be signed too.
+    #[serde(default)]
+    pub userinfo_encrypted_response_alg: Option<EncryptionAlg>,
+    /// As `id_token_encrypted_response_enc`.
+    #[serde(default)]
+    pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
     /// Where the time of authentication comes from.
     #[serde(default)]
     pub auth_time: AuthTimeSource,
@@ -444,6 +467,29 @@ pub struct OidcKind {
     /// Explicit endpoints instead of discovery.
     #[serde(default)]
     pub endpoints: Option<Endpoints>,
+}
+
+/// How the hub authenticates as a client (OpenID Connect Core 1.0, 9).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum UpstreamAuthMethod {
+    /// The secret in the body of the token request.
+    #[default]
+    ClientSecretPost,
+    /// The secret in the `Authorization` header.
+    ClientSecretBasic,
+    /// No secret: an assertion signed by a key of `/api/v2/client/jwks`.
+    PrivateKeyJwt,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AssertionAudience {
+    /// The identity provider's issuer.
+    #[default]
+    Issuer,
+    /// The address of its token endpoint, which older ones insist on.
+    TokenEndpoint,
 }
 
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -232,6 +232,56 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "client_id", "scopes = [\"email\"]\nclient_id", "kind.oidc.scopes", "openid"),
         (file, "[kind.oidc]", "[kind.saml]", "kind.saml", "oidc, persona"),
         (file, "IDP_SECRET", "UNSET", "kind.oidc.client_secret.env", "not set"),
+        (file, "client_secret = { env = \"IDP_SECRET\" }", "", "kind.oidc.client_secret", "private_key_jwt"),
+        (
+            file,
+            "client_id",
+            "token_endpoint_auth_method = \"private_key_jwt\"\nclient_id",
+            "kind.oidc.client_secret",
+            "remove it",
+        ),
+        (
+            file,
+            "client_id",
+            "token_endpoint_auth_method = \"client_secret_jwt\"\nclient_id",
+            "kind.oidc.token_endpoint_auth_method",
+            "client_secret_basic",
+        ),
+        (
+            file,
+            "client_id",
+            "token_endpoint_auth_signing_alg = \"ES256\"\nclient_id",
+            "kind.oidc.token_endpoint_auth_signing_alg",
+            "private_key_jwt",
+        ),
+        (
+            file,
+            "client_id",
+            "client_assertion_audience = \"issuer\"\nclient_id",
+            "kind.oidc.client_assertion_audience",
+            "private_key_jwt",
+        ),
+        (
+            file,
+            "client_id",
+            "id_token_encrypted_response_enc = \"A256GCM\"\nclient_id",
+            "kind.oidc.id_token_encrypted_response_enc",
+            "id_token_encrypted_response_alg",
+        ),
+        (
+            file,
+            "client_id",
+            "id_token_encrypted_response_alg = \"RSA1_5\"\nclient_id",
+            "kind.oidc.id_token_encrypted_response_alg",
+            "RSA-OAEP-256",
+        ),
+        (
+            file,
+            "client_id",
+            "userinfo_encrypted_response_alg = \"ECDH-ES\"\nclient_id",
+            "kind.oidc.userinfo_encrypted_response_alg",
+            "userinfo_signed_response_alg",
+        ),
     ];
     check_rows(rows);
 }

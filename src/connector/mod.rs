@@ -8,18 +8,20 @@ pub mod persona;
 
 use std::sync::Arc;
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 
 use self::oidc::OidcConnector;
 use self::persona::PersonaConnector;
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
-use crate::config::model::{ConnectorFile, ConnectorKind, SecretRef};
+use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::egress::guard::GuardFault;
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use crate::protocol::catalogue::ErrorCode;
+use crate::token::UpstreamKeys;
 
 /// An adapter to one identity provider. It is `Sync`: calls of several logins run side by side.
 #[async_trait]
@@ -72,24 +74,29 @@ pub enum Sandbox {
     On,
 }
 
-/// Builds the connector that a file describes: one line for each kind. `secret` resolves a secret's reference.
-/// Paths in the file must already be absolute or relative to the working directory.
+/// What every connector has of its hub.
+#[derive(Clone)]
+pub struct Means {
+    pub env: Env,
+    /// What identity providers seal to, and what proves to them who the hub is; swapped when keys are rotated.
+    pub keys: Arc<ArcSwap<UpstreamKeys>>,
+    pub sandbox: Sandbox,
+}
+
+/// Builds the connector that a file describes: one line for each kind. `client_secret` is the resolved one, where the
+/// file names any. Paths in the file must already be absolute or relative to the working directory.
 ///
 /// # Errors
 /// Which key of the file can't work, and how to mend it.
 pub fn build(
     id: ConnectorId,
     file: &ConnectorFile,
-    secret: &dyn Fn(&SecretRef) -> Result<Secret<String>, String>,
-    env: Env,
-    sandbox: Sandbox,
+    client_secret: Option<Secret<String>>,
+    means: Means,
 ) -> Result<Arc<dyn Connector>, ConnectorRefused> {
-    let resolve = |key: &'static str, reference| secret(reference).map_err(|mend| ConnectorRefused::new(key, mend));
     Ok(match &file.kind {
-        ConnectorKind::Oidc(kind) => {
-            Arc::new(OidcConnector::new(id, file, kind, resolve("kind.oidc.client_secret", &kind.client_secret)?, env)?)
-        }
-        ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id, file, kind, env, sandbox)?),
+        ConnectorKind::Oidc(kind) => Arc::new(OidcConnector::new(id, file, kind, client_secret, means)?),
+        ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id, file, kind, means.env, means.sandbox)?),
     })
 }
 

@@ -4,33 +4,38 @@
 //! providers, sessions, pages. OpenID Connect Core 1.0 (3.1, 5.3), Discovery 1.0; RFC 6749, 7636, 9207, 9700.
 //!
 //! `openidconnect` builds the authorization URL, exchanges the code and judges the ID token's claims; signatures are
-//! opened by `token::verify`, calls go through [`crate::egress::guard`].
+//! opened by `token::verify`, seals by `token::open`, calls go through [`crate::egress::guard`].
 
+mod assertion;
 mod departure;
 mod exchange;
 mod id_token;
 mod keys;
 mod metadata;
+mod sealed;
 mod userinfo;
 
 use std::sync::{Arc, Mutex, PoisonError};
 
+use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
 
 use self::exchange::Granted;
 use self::metadata::Provider;
-use super::{Connector, ConnectorFault, ConnectorRefused};
+use self::sealed::Answer;
+use super::{Connector, ConnectorFault, ConnectorRefused, Means};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
-use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind};
+use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
 use crate::egress::guard::{CallLimits, Guard, Schemes};
 use crate::egress::kept::{Kept, Standing};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use crate::protocol::catalogue::ErrorCode;
+use crate::token::UpstreamKeys;
 use crate::token::verify::{self, VerificationKeys};
 
 /// Claims of the protocol: they are judged here, and are no part of an identity.
@@ -45,7 +50,9 @@ pub struct OidcConnector {
 struct Upstream {
     id: ConnectorId,
     kind: OidcKind,
-    client_secret: Secret<String>,
+    client_secret: Option<Secret<String>>,
+    /// The hub's own.
+    own_keys: Arc<ArcSwap<UpstreamKeys>>,
     env: Env,
     guard: Guard,
     agreement: Agreement,
@@ -63,9 +70,12 @@ impl OidcConnector {
         id: ConnectorId,
         file: &ConnectorFile,
         kind: &OidcKind,
-        client_secret: Secret<String>,
-        env: Env,
+        client_secret: Option<Secret<String>>,
+        means: Means,
     ) -> Result<Self, ConnectorRefused> {
+        if client_secret.is_none() && kind.token_endpoint_auth_method != UpstreamAuthMethod::PrivateKeyJwt {
+            return Err(ConnectorRefused::new("kind.oidc.client_secret", "it is missing; name the secret's file or variable"));
+        }
         let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
         let guard = Guard::new(schemes, &kind.internal_hosts, CallLimits::DEFAULT).map_err(|fault| {
             ConnectorRefused::new("kind.oidc", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
@@ -79,7 +89,8 @@ impl OidcConnector {
                 id,
                 kind: kind.clone(),
                 client_secret,
-                env,
+                own_keys: means.keys,
+                env: means.env,
                 guard,
                 agreement: super::agreement(file),
                 provider: Kept::default(),
@@ -109,7 +120,9 @@ impl Connector for OidcConnector {
         let upstream = &self.upstream;
         let code = upstream.judge_arrival(&attempt, arrival)?;
         let provider = upstream.provider().await?;
-        let granted = exchange::exchange(&provider, &upstream.guard, code, &attempt).await?;
+        let assertion = upstream.assertion(&attempt).await?;
+        let granted = exchange::exchange(&provider, &upstream.guard, code, &attempt, assertion).await?;
+        let granted = Granted { id_token: upstream.unsealed(granted.id_token)?, ..granted };
         let id_token = upstream.proven_id_token(&provider, &granted, &attempt).await?;
         let now = upstream.env.now();
         let auth_time = match upstream.kind.auth_time {
@@ -163,7 +176,7 @@ impl Upstream {
     }
 
     async fn fetch_provider(&self) -> Result<Arc<Provider>, ConnectorFault> {
-        self.provider.fetch(&self.env, metadata::fetch(&self.kind, &self.client_secret, &self.guard)).await
+        self.provider.fetch(&self.env, metadata::fetch(&self.kind, self.client_secret.as_ref(), &self.guard)).await
     }
 
     async fn keys(self: &Arc<Self>, provider: &Arc<Provider>) -> Result<Arc<VerificationKeys>, ConnectorFault> {
@@ -230,6 +243,25 @@ impl Upstream {
         }
     }
 
+    /// Where the hub has no secret: a signed proof instead, for this one request.
+    async fn assertion(&self, attempt: &Attempt) -> Result<Option<Secret<String>>, ConnectorFault> {
+        match self.kind.token_endpoint_auth_method {
+            UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => Ok(None),
+            UpstreamAuthMethod::PrivateKeyJwt => {
+                let keys = self.own_keys.load_full();
+                assertion::sign(&self.kind, &attempt.left.token_endpoint, &keys, &self.env).await.map(Some)
+            }
+        }
+    }
+
+    /// The ID token as it was signed. It is this that may go back as a hint: the seal was made for the hub's eyes.
+    fn unsealed(&self, id_token: Secret<String>) -> Result<Secret<String>, ConnectorFault> {
+        match Answer::IdToken.sealing(&self.kind) {
+            Some(sealing) => Answer::IdToken.open(id_token.reveal(), sealing, &self.own_keys.load(), self.env.now()),
+            None => Ok(id_token),
+        }
+    }
+
     async fn proven_id_token(
         self: &Arc<Self>,
         provider: &Arc<Provider>,
@@ -271,9 +303,13 @@ impl Upstream {
         let claims = match self.kind.userinfo_signed_response_alg {
             None => userinfo::plain(&body)?,
             Some(alg) => {
-                let expected =
-                    userinfo::Expected { issuer: &self.kind.issuer, client_id: &self.kind.client_id, now: self.env.now() };
-                let check = |keys: &VerificationKeys| userinfo::signed(&body, alg, keys, &expected);
+                let now = self.env.now();
+                let body = match Answer::Userinfo.sealing(&self.kind) {
+                    Some(sealing) => Answer::Userinfo.open(userinfo::compact(&body)?, sealing, &self.own_keys.load(), now)?,
+                    None => Secret::new(userinfo::compact(&body)?.to_owned()),
+                };
+                let expected = userinfo::Expected { issuer: &self.kind.issuer, client_id: &self.kind.client_id, now };
+                let check = |keys: &VerificationKeys| userinfo::signed(body.reveal(), alg, keys, &expected);
                 self.with_keys(provider, ErrorCode::UserinfoKey, check).await?
             }
         };
@@ -295,6 +331,10 @@ fn printable(text: &str, longest: usize) -> String {
 }
 
 #[cfg(test)]
+mod client_tests;
+#[cfg(test)]
 mod fake_idp;
+#[cfg(test)]
+mod sealed_tests;
 #[cfg(test)]
 mod tests;

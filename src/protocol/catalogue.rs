@@ -137,7 +137,7 @@ catalogue! {
     IdTokenSubject = "Y020045" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token has no subject.";
     IdTokenAuthTime = "Y020046" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token lacks the authentication time.";
     ReauthenticationNotProven = "Y020047" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again.";
-    IdTokenEncryption = "Y020048" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token is encrypted where plain is registered, or the other way round.";
+    IdTokenEncryption = "Y020048" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's ID token is encrypted where plain is registered.";
     UserinfoRefused = "Y020050" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refused its own access token.";
     UserinfoMalformed = "Y020051" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is malformed.";
     UserinfoSubject = "Y020052" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is about another subject.";
@@ -145,6 +145,20 @@ catalogue! {
     UserinfoAudience = "Y020054" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information names another issuer or audience.";
     UserinfoTime = "Y020055" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet.";
     UserinfoKey = "Y020056" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is signed with an unknown key.";
+    // Encrypted answers, ID tokens and user information alike; the operator's line says which.
+    SealMissing = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is only signed, and encryption is registered.";
+    SealMalformed = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is malformed.";
+    SealAlgorithm = "Y020142" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted with another alg than registered.";
+    SealContentEncryption = "Y020143" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted with another enc than registered.";
+    SealCompressed = "Y020144" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is compressed.";
+    SealExtension = "Y020145" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer demands an extension that the hub does not know.";
+    SealKey = "Y020146" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is encrypted to a key that is not, or no longer, the hub's.";
+    SealBroken = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer does not open with the hub's key.";
+    SealUnsigned = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer holds claims that nobody signed.";
+    SealNested = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer holds another encrypted one.";
+    UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
+    IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
+    IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
 
     // Y03: the authorization request. Y03, parameter, rule: 01 is missing, 02 is twice.
     ClientIdMissing = "Y030101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_id is missing or empty.";

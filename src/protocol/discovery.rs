@@ -15,6 +15,8 @@ pub mod path {
     pub const ISSUER: &str = "/api/v2";
     pub const DISCOVERY: &str = "/api/v2/.well-known/openid-configuration";
     pub const JWKS: &str = "/api/v2/jwks";
+    /// For identity providers; not in the document.
+    pub const CLIENT_JWKS: &str = "/api/v2/client/jwks";
     pub const AUTHORIZE: &str = "/api/v2/authorize";
     pub const TOKEN: &str = "/api/v2/token";
     pub const USERINFO: &str = "/api/v2/userinfo";

@@ -3,6 +3,8 @@
 use std::os::unix::fs::PermissionsExt as _;
 use std::sync::Arc;
 
+use serde_json::Value;
+
 use super::*;
 use crate::digest;
 use crate::env::{HandClock, SeededEntropy};
@@ -31,14 +33,28 @@ impl Folder {
         folder
     }
 
+    /// The files of the keys that sign tokens, and whatever lies beside them.
     fn files(&self) -> Vec<PathBuf> {
-        let mut files: Vec<_> = fs::read_dir(&self.dir).unwrap().map(|entry| entry.unwrap().path()).collect();
+        self.files_of(Purpose::Tokens)
+    }
+
+    fn files_of(&self, purpose: Purpose) -> Vec<PathBuf> {
+        let entries = fs::read_dir(purpose.folder(&self.dir)).unwrap().map(|entry| entry.unwrap().path());
+        let mut files: Vec<_> = entries.filter(|path| path.is_file()).collect();
         files.sort();
         files
     }
 
-    fn states(&self) -> Vec<(SigningAlg, KeyState)> {
-        list(&self.dir, self.env.now()).unwrap().into_iter().map(|row| (row.alg, row.state)).collect()
+    fn rows(&self, purpose: Purpose) -> Vec<KeyRow> {
+        list(&self.dir, self.env.now()).unwrap().into_iter().filter(|row| row.purpose == purpose).collect()
+    }
+
+    fn states(&self, purpose: Purpose) -> Vec<(&'static str, KeyState)> {
+        self.rows(purpose).into_iter().map(|row| (row.alg, row.state)).collect()
+    }
+
+    fn turn_of(&self, rotation: &Rotation, purpose: Purpose) -> Timestamp {
+        rotation.added.iter().find(|made| made.purpose == purpose).unwrap().from
     }
 
     fn fault(&self) -> String {
@@ -51,13 +67,43 @@ fn mode(path: &Path) -> u32 {
 }
 
 #[test]
-fn first_keys_sign_at_once_and_belong_to_their_owner_alone() {
+fn first_keys_are_in_use_at_once_and_belong_to_their_owner_alone() {
     let folder = Folder::with_keys();
     load(&folder.dir, T0).unwrap();
-    assert_eq!(folder.states(), [(SigningAlg::ES256, KeyState::Current), (SigningAlg::RS256, KeyState::Current)]);
-    assert_eq!(mode(&folder.dir), 0o700);
-    assert_eq!(folder.files().iter().map(|file| mode(file)).collect::<Vec<_>>(), [0o600, 0o600]);
+    load_upstream(&folder.dir, T0).unwrap();
+    for purpose in [Purpose::Tokens, Purpose::Assertion, Purpose::Encryption] {
+        let expected = match purpose {
+            Purpose::Tokens | Purpose::Assertion => ["ES256", "RS256"],
+            Purpose::Encryption => ["ECDH-ES", "RSA-OAEP-256, RSA-OAEP"],
+        };
+        assert_eq!(folder.states(purpose), expected.map(|alg| (alg, KeyState::Current)));
+        assert_eq!(mode(&purpose.folder(&folder.dir)), 0o700);
+        assert_eq!(folder.files_of(purpose).iter().map(|file| mode(file)).collect::<Vec<_>>(), [0o600, 0o600]);
+    }
     assert!(matches!(create(&folder.dir, &folder.env), Err(KeyFileFault::Exists { .. })));
+}
+
+#[test]
+fn folder_of_an_earlier_version_gets_what_it_lacks_and_keeps_what_it_has() {
+    let folder = Folder::with_keys();
+    for purpose in [Purpose::Assertion, Purpose::Encryption] {
+        fs::remove_dir_all(purpose.folder(&folder.dir)).unwrap();
+    }
+    let before: Vec<_> = folder.files().iter().map(|file| fs::read(file).unwrap()).collect();
+    let fault = load_upstream(&folder.dir, T0).unwrap_err().to_string();
+    assert!(fault.contains("assertion") && fault.contains("passerelle keys new"), "{fault}");
+    assert_eq!(list(&folder.dir, T0).unwrap().len(), 2, "it can be listed as it is");
+    let made: Vec<_> = create(&folder.dir, &folder.env).unwrap().into_iter().map(|made| made.purpose).collect();
+    assert_eq!(made, [Purpose::Assertion, Purpose::Assertion, Purpose::Encryption, Purpose::Encryption]);
+    load_upstream(&folder.dir, T0).unwrap();
+    assert_eq!(folder.files().iter().map(|file| fs::read(file).unwrap()).collect::<Vec<_>>(), before);
+    // And one key alone.
+    let [lost, _] = folder.files_of(Purpose::Encryption).try_into().unwrap();
+    fs::remove_file(lost).unwrap();
+    let fault = load_upstream(&folder.dir, T0).unwrap_err().to_string();
+    assert!(fault.contains("no key in this folder is for") && fault.contains("passerelle keys new"), "{fault}");
+    assert_eq!(create(&folder.dir, &folder.env).unwrap().len(), 1);
+    load_upstream(&folder.dir, T0).unwrap();
 }
 
 #[test]
@@ -66,25 +112,50 @@ fn rotation_publishes_waits_signs_retires_and_removes() {
     let first = list(&folder.dir, T0).unwrap();
     folder.clock.advance(Duration::from_millis(10_500));
     let rotation = rotate(&folder.dir, &folder.env, LEAD).unwrap();
-    assert_eq!(rotation.signs_from, T0 + Duration::from_secs(1211), "not a moment before 20 minutes have passed");
-    let rows = list(&folder.dir, folder.env.now()).unwrap();
-    assert_eq!(rows.iter().map(|row| row.state).collect::<Vec<_>>()[2..], [KeyState::Next, KeyState::Next]);
-    assert_eq!(rows[0].until, Some(rotation.signs_from));
-    assert_eq!(rows[2].until, Some(rotation.signs_from));
+    let (turn, sealing_turn) = (folder.turn_of(&rotation, Purpose::Tokens), folder.turn_of(&rotation, Purpose::Encryption));
+    assert_eq!(turn, T0 + Duration::from_secs(1211), "not a moment before 20 minutes have passed");
+    assert_eq!(folder.turn_of(&rotation, Purpose::Assertion), turn);
+    for purpose in [Purpose::Tokens, Purpose::Assertion] {
+        let rows = folder.rows(purpose);
+        assert_eq!(rows.iter().map(|row| row.state).collect::<Vec<_>>()[2..], [KeyState::Next, KeyState::Next]);
+        assert_eq!((rows[0].until, rows[2].until), (Some(turn), Some(turn)));
+    }
 
     let refused = rotate(&folder.dir, &folder.env, LEAD).unwrap_err().to_string();
     assert!(refused.contains("in 1201 s"), "{refused}");
 
-    folder.clock.advance(Duration::from_secs(1201));
-    let retired = KeyState::Retired { since: rotation.signs_from };
-    assert_eq!(folder.states().iter().filter(|(_, state)| *state == retired).count(), 2);
+    folder.clock.advance(sealing_turn.since(folder.env.now()));
+    let states = folder.states(Purpose::Encryption);
+    assert_eq!(states.iter().filter(|(_, state)| *state == KeyState::Current).count(), 2);
+    assert_eq!(states.iter().filter(|(_, state)| matches!(state, KeyState::Retired { .. })).count(), 2);
+
+    folder.clock.advance(turn.since(folder.env.now()));
+    let retired = KeyState::Retired { since: turn };
+    for purpose in [Purpose::Tokens, Purpose::Assertion] {
+        assert_eq!(folder.states(purpose).iter().filter(|(_, state)| *state == retired).count(), 2);
+    }
     let ring = load(&folder.dir, folder.env.now()).unwrap();
-    assert!(rotation.added.contains(&ring.current(SigningAlg::ES256, folder.env.now()).unwrap().kid));
+    let current = &ring.current(SigningAlg::ES256, folder.env.now()).unwrap().kid;
+    assert!(rotation.added.iter().any(|made| made.kid == *current));
 
     folder.clock.advance(HINT_LIFE + Duration::from_secs(1));
-    let second = rotate(&folder.dir, &folder.env, LEAD).unwrap();
-    assert_eq!(second.removed, first.into_iter().map(|row| row.kid).collect::<Vec<_>>());
-    assert_eq!(folder.files().len(), 4);
+    let mut removed = rotate(&folder.dir, &folder.env, LEAD).unwrap().removed;
+    let mut expected: Vec<_> = first.into_iter().map(|row| row.kid).collect();
+    removed.sort();
+    expected.sort();
+    assert_eq!(removed, expected);
+    for purpose in [Purpose::Tokens, Purpose::Assertion, Purpose::Encryption] {
+        assert_eq!(folder.files_of(purpose).len(), 4);
+    }
+}
+
+#[test]
+fn retired_encryption_key_is_kept_for_thirty_days() {
+    let folder = Folder::with_keys();
+    rotate(&folder.dir, &folder.env, LEAD).unwrap();
+    folder.clock.advance(SPREAD + KEPT);
+    assert_eq!(rotate(&folder.dir, &folder.env, LEAD).unwrap().removed, Vec::<String>::new());
+    assert_eq!(folder.files_of(Purpose::Encryption).len(), 6);
 }
 
 #[test]
@@ -134,7 +205,7 @@ fn damaged_file_is_named_and_its_secret_is_not() {
         (change(&|bad| bad["created"] = "yesterday".into()), "`created`"),
         (change(&|bad| bad["signs_from"] = (-1).into()), "`signs_from`"),
         (change(&|bad| bad["jwk"] = secret.clone().into()), "`jwk`"),
-        (change(&|bad| bad["note"] = 1.into()), "members other than"),
+        (change(&|bad| bad["note"] = 1.into()), "has members that"),
         (change(&|bad| bad["jwk"]["crv"] = "P-521".into()), "P-256"),
         (change(&|bad| bad["jwk"]["kid"] = "x".into()), "thumbprint"),
     ];

@@ -147,4 +147,4 @@ fn jws(inside: Vec<u8>) -> Result<Secret<String>, UnsealFault> {
 
 #[cfg(test)]
 #[path = "open_tests.rs"]
-mod tests;
+pub(crate) mod tests;

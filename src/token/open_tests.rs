@@ -20,13 +20,13 @@ fn sealing(alg: EncryptionAlg) -> Sealing {
 }
 
 /// What an identity provider finds for `alg` in our key set.
-fn published(keys: &UpstreamKeys, now: Timestamp, alg: &str) -> Jwk {
+pub(crate) fn published(keys: &UpstreamKeys, now: Timestamp, alg: &str) -> Jwk {
     let set: Value = serde_json::from_slice(&keys.jwks(now)).unwrap();
     let found = set["keys"].as_array().unwrap().iter().find(|key| key["alg"] == alg).unwrap();
     Jwk::from_map(found.as_object().unwrap().clone()).unwrap()
 }
 
-fn encrypter(alg: EncryptionAlg, jwk: &Jwk) -> Box<dyn JweEncrypter> {
+pub(crate) fn encrypter(alg: EncryptionAlg, jwk: &Jwk) -> Box<dyn JweEncrypter> {
     match alg {
         EncryptionAlg::EcdhEs => Box::new(ECDH_ES.encrypter_from_jwk(jwk).unwrap()),
         EncryptionAlg::RsaOaep256 => Box::new(RSA_OAEP_256.encrypter_from_jwk(jwk).unwrap()),
@@ -35,7 +35,7 @@ fn encrypter(alg: EncryptionAlg, jwk: &Jwk) -> Box<dyn JweEncrypter> {
 }
 
 /// Sealed as a faithful identity provider does, with `more` in the header.
-fn seal_to(jwk: &Jwk, alg: EncryptionAlg, inside: &str, more: &Value) -> String {
+pub(crate) fn seal_to(jwk: &Jwk, alg: EncryptionAlg, inside: &str, more: &Value) -> String {
     let mut header = JweHeader::new();
     header.set_content_encryption("A256GCM");
     for (name, value) in more.as_object().unwrap() {

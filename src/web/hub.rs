@@ -15,6 +15,7 @@ use crate::config::theme::Logo;
 use crate::env::Env;
 use crate::grant::Grants;
 use crate::telemetry::Metrics;
+use crate::token::UpstreamKeys;
 use crate::token::keyring::Keyring;
 
 pub struct Hub {
@@ -36,6 +37,8 @@ pub struct Hub {
     /// The discovery document, computed once.
     pub discovery: Bytes,
     pub keyring: Arc<ArcSwap<Keyring>>,
+    /// The hub's keys as a client of identity providers.
+    pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,
     /// A retired key is published as long as anything it signed may be alive.
     pub key_grace: Duration,
 }

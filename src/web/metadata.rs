@@ -16,6 +16,11 @@ pub async fn jwks(hub: web::Data<Hub>) -> HttpResponse {
     public(json(hub.keyring.load().jwks(hub.env.now(), hub.key_grace)))
 }
 
+/// For identity providers (decisions 2): what they seal to, and what proves that the hub is who it says.
+pub async fn client_jwks(hub: web::Data<Hub>) -> HttpResponse {
+    public(json(hub.upstream_keys.load().jwks(hub.env.now())))
+}
+
 /// The theme's picture: pages load none from elsewhere.
 pub async fn logo(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
     match &hub.logo {

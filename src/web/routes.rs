@@ -19,6 +19,11 @@ pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
         // HEAD is served here and nowhere else, so that a link scanner can't advance a login.
         .service(at(path::DISCOVERY, "GET, HEAD", vec![web::get().to(metadata::discovery), web::head().to(metadata::discovery)]))
         .service(at(path::JWKS, "GET, HEAD", vec![web::get().to(metadata::jwks), web::head().to(metadata::jwks)]))
+        .service(at(
+            path::CLIENT_JWKS,
+            "GET, HEAD",
+            vec![web::get().to(metadata::client_jwks), web::head().to(metadata::client_jwks)],
+        ))
         .service(at(path::AUTHORIZE, "GET, POST", vec![web::get().to(authorize::get), web::post().to(authorize::post)]))
         .service(at("/api/v1/authorize", "GET", vec![web::get().to(authorize::older)]))
         .service(at("/api/v2/interaction/{hash}", "GET", vec![web::get().to(login::look)]))

@@ -73,13 +73,18 @@ birthplace = "13055"
 birthcountry = "99100"
 "#;
 
-/// One pair of signing keys for all tests: making an RSA key takes longer than any of them.
+/// One set of keys for all tests: making an RSA key takes longer than any of them.
 static KEYS: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     let folder = TempDir::new().unwrap();
     let keys = folder.path().join("keys");
     keyfiles::create(&keys, &Env::system()).unwrap();
-    let files = fs::read_dir(keys).unwrap().map(|entry| entry.unwrap());
-    files.map(|file| (file.file_name().into_string().unwrap(), fs::read(file.path()).unwrap())).collect()
+    let files = ["", "assertion/", "encryption/"].into_iter().flat_map(|sort| {
+        let entries = fs::read_dir(keys.join(sort)).unwrap().map(|entry| entry.unwrap());
+        entries
+            .filter(|entry| entry.path().is_file())
+            .map(move |file| (format!("{sort}{}", file.file_name().into_string().unwrap()), fs::read(file.path()).unwrap()))
+    });
+    files.collect()
 });
 
 pub fn home_page(service: &str) -> String {

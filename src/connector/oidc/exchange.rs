@@ -15,7 +15,7 @@ use openidconnect::{
 use serde_json::{Map, Value};
 
 use super::metadata::Provider;
-use super::printable;
+use super::{assertion, printable};
 use crate::connector::ConnectorFault;
 use crate::egress::guard::Guard;
 use crate::ids::Secret;
@@ -30,7 +30,8 @@ pub struct Granted {
     pub id_token: Secret<String>,
 }
 
-/// Redeems `code` at the token endpoint to which the attempt was bound when the browser left.
+/// Redeems `code` at the token endpoint to which the attempt was bound when the browser left. `assertion` is the hub's
+/// proof of who it is where it has no secret there.
 ///
 /// # Errors
 /// The call fails, the code is refused, or the answer is no token answer with an ID token.
@@ -39,18 +40,23 @@ pub async fn exchange(
     guard: &Guard,
     code: Secret<String>,
     attempt: &Attempt,
+    assertion: Option<Secret<String>>,
 ) -> Result<Granted, ConnectorFault> {
     let redirect_uri = RedirectUrl::new(attempt.redirect_uri.clone())
         .map_err(|_| ConnectorFault::new(ErrorCode::Internal, "the hub's own redirect_uri is not a URL"))?;
     let client = pinned(provider, attempt)?;
     let call = TokenCall { guard, id_token: Mutex::new(None) };
-    let answer = client
+    let mut request = client
         .exchange_code(AuthorizationCode::new(code.into_inner()))
         .set_pkce_verifier(PkceCodeVerifier::new(attempt.verifier.reveal().clone()))
-        .set_redirect_uri(Cow::Owned(redirect_uri))
-        .request_async(&call)
-        .await
-        .map_err(fault_of)?;
+        .set_redirect_uri(Cow::Owned(redirect_uri));
+    if let Some(assertion) = assertion {
+        // RFC 7521, 4.2.
+        request = request
+            .add_extra_param("client_assertion_type", assertion::TYPE)
+            .add_extra_param("client_assertion", assertion.into_inner());
+    }
+    let answer = request.request_async(&call).await.map_err(fault_of)?;
     // RFC 6749, 7.1: a token of a type that we don't understand must not be used.
     if *answer.token_type() != CoreTokenType::Bearer {
         return Err(ConnectorFault::new(ErrorCode::IdpTokenAnswer, "token_type is not Bearer"));
@@ -121,6 +127,11 @@ fn unexpected_status(status: u16) -> ConnectorFault {
 fn fault_of(error: RequestTokenError<ConnectorFault, StandardErrorResponse<CoreErrorResponseType>>) -> ConnectorFault {
     match error {
         RequestTokenError::Request(fault) => fault,
+        RequestTokenError::ServerResponse(refusal) if *refusal.error() == CoreErrorResponseType::InvalidClient => {
+            let mend = "error=invalid_client; are client_id, client_secret and token_endpoint_auth_method those registered there? \
+                        With private_key_jwt: can it read /api/v2/client/jwks?";
+            ConnectorFault::new(ErrorCode::IdpClientRefused, mend)
+        }
         RequestTokenError::ServerResponse(refusal) => {
             ConnectorFault::new(ErrorCode::IdpCodeRefused, format!("error={}", printable(refusal.error().as_ref(), 64)))
         }

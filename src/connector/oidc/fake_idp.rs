@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use arc_swap::ArcSwap;
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jws::{ES256, JwsSigner};
@@ -10,13 +11,15 @@ use serde_json::{Value, json};
 use super::OidcConnector;
 use crate::assurance::Level;
 use crate::config::model::{ConnectorFile, ConnectorKind};
-use crate::connector::{Connector, ConnectorRefused};
+use crate::connector::{Connector, ConnectorRefused, Means, Sandbox};
 use crate::digest;
 use crate::egress::fake::{Asked, FakeServer, Told};
 use crate::env::{Env, HandClock, SeededEntropy, Timestamp};
 use crate::ids::Secret;
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use crate::protocol::catalogue::ErrorCode;
+use crate::token::UpstreamKeys;
+use crate::token::upstream_keys::tests::KEYS;
 
 pub const NOW: u64 = 1_700_000_000;
 pub const SECRET: &str = "a client secret of thirty-two chars";
@@ -38,6 +41,9 @@ pub struct Script {
     pub userinfo: Value,
     /// Claims of a signed userinfo.
     pub userinfo_jwt: Option<Value>,
+    /// What becomes of a signed ID token, and of signed userinfo, before they are sent.
+    pub seal: Option<fn(&str) -> String>,
+    pub seal_userinfo: Option<fn(&str) -> String>,
     pub userinfo_status: u16,
     pub log: Vec<Asked>,
 }
@@ -75,6 +81,8 @@ impl Script {
             token: None,
             userinfo: json!({ "sub": "s-1", "email": "from-userinfo@example.org" }),
             userinfo_jwt: None,
+            seal: None,
+            seal_userinfo: None,
             userinfo_status: 200,
             log: vec![],
             base,
@@ -97,7 +105,8 @@ impl Script {
             "/.well-known/openid-configuration" => self.document(&self.discovery),
             "/jwks" => self.document(&json!({ "keys": self.published })),
             "/token" => self.token.clone().unwrap_or_else(|| {
-                let id_token = self.id_token.clone().unwrap_or_else(|| json!(self.sign(&self.claims)));
+                let sealed = |jws: String| self.seal.map_or_else(|| jws.clone(), |seal| seal(&jws));
+                let id_token = self.id_token.clone().unwrap_or_else(|| json!(sealed(self.sign(&self.claims))));
                 Told::json(&json!({ "access_token": "at-1", "token_type": "Bearer", "expires_in": "odd", "id_token": id_token }))
             }),
             "/userinfo" if self.userinfo_status != 200 => Told::status(self.userinfo_status),
@@ -105,7 +114,10 @@ impl Script {
                 Some(claims) => Told {
                     status: 200,
                     headers: vec![("content-type", "application/jwt".into())],
-                    body: self.sign(claims).into_bytes(),
+                    body: {
+                        let jws = self.sign(claims);
+                        self.seal_userinfo.map_or_else(|| jws.clone(), |seal| seal(&jws)).into_bytes()
+                    },
                 },
                 None => Told::json(&self.userinfo),
             },
@@ -128,6 +140,8 @@ pub struct World {
     pub script: Arc<Mutex<Script>>,
     pub clock: Arc<HandClock>,
     pub connector: OidcConnector,
+    /// The hub's keys, for a test to rotate.
+    pub keys: Arc<ArcSwap<UpstreamKeys>>,
     pub server: FakeServer,
 }
 
@@ -146,8 +160,10 @@ impl World {
         assert!(shared.set(Arc::clone(&script)).is_ok());
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
-        let connector = connector(&server.base(), more, "internal_hosts = [\"127.0.0.1\"]", env).unwrap();
-        Self { script, clock, connector, server }
+        let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
+        let means = Means { env, keys: Arc::clone(&keys), sandbox: Sandbox::Off };
+        let connector = connector_of(&server.base(), more, "internal_hosts = [\"127.0.0.1\"]", means).unwrap();
+        Self { script, clock, connector, keys, server }
     }
 
     pub fn script(&self) -> MutexGuard<'_, Script> {
@@ -180,6 +196,13 @@ impl World {
 }
 
 pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<OidcConnector, ConnectorRefused> {
+    let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
+    connector_of(issuer, more, internal, Means { env, keys, sandbox: Sandbox::Off })
+}
+
+fn connector_of(issuer: &str, more: &str, internal: &str, means: Means) -> Result<OidcConnector, ConnectorRefused> {
+    let with_secret = !more.contains("private_key_jwt");
+    let secret = if with_secret { "client_secret = { env = \"X\" }" } else { "" };
     let text = format!(
         r#"
         name = {{ en = "Fake" }}
@@ -189,7 +212,7 @@ pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<O
         [kind.oidc]
         issuer = "{issuer}"
         client_id = "hub"
-        client_secret = {{ env = "X" }}
+        {secret}
         insecure_http = true
         {internal}
         {more}
@@ -197,7 +220,7 @@ pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<O
     );
     let file: ConnectorFile = toml::from_str(&text).unwrap();
     let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
-    OidcConnector::new("fake".into(), &file, kind, Secret::new(SECRET.into()), env)
+    OidcConnector::new("fake".into(), &file, kind, with_secret.then(|| Secret::new(SECRET.into())), means)
 }
 
 pub fn departure() -> Departure {

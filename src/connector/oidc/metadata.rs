@@ -16,7 +16,7 @@ use serde::{Deserialize, Serialize};
 use serde_json::Value;
 use url::Url;
 
-use crate::config::model::OidcKind;
+use crate::config::model::{OidcKind, UpstreamAuthMethod};
 use crate::connector::ConnectorFault;
 use crate::egress::guard::Guard;
 use crate::egress::kept::{Fetched, life_of};
@@ -66,7 +66,11 @@ type Document = ProviderMetadata<
 ///
 /// # Errors
 /// The document can't be had, is unusable, names another issuer, or an address that must not be called.
-pub async fn fetch(kind: &OidcKind, client_secret: &Secret<String>, guard: &Guard) -> Result<Fetched<Provider>, ConnectorFault> {
+pub async fn fetch(
+    kind: &OidcKind,
+    client_secret: Option<&Secret<String>>,
+    guard: &Guard,
+) -> Result<Fetched<Provider>, ConnectorFault> {
     let discovered;
     let (addresses, life) = match &kind.endpoints {
         Some(endpoints) => {
@@ -141,7 +145,12 @@ impl<'a> Addresses<'a> {
         })
     }
 
-    fn admitted(&self, kind: &OidcKind, client_secret: &Secret<String>, guard: &Guard) -> Result<Provider, ConnectorFault> {
+    fn admitted(
+        &self,
+        kind: &OidcKind,
+        client_secret: Option<&Secret<String>>,
+        guard: &Guard,
+    ) -> Result<Provider, ConnectorFault> {
         let admit = |name: &str, text: &str| -> Result<Url, ConnectorFault> {
             let url = Url::parse(text)
                 .map_err(|_| ConnectorFault::new(ErrorCode::IdpDiscovery, format!("{name} is not an absolute URL")))?;
@@ -153,9 +162,16 @@ impl<'a> Addresses<'a> {
         // The browser goes there, not we; the same rules keep it from `javascript:` and plain http.
         let authorization = admit("authorization_endpoint", self.authorization)?;
         let token = admit("token_endpoint", self.token)?;
-        let client = CoreClient::new(ClientId::new(kind.client_id.clone()), issuer.clone(), JsonWebKeySet::default())
-            .set_client_secret(ClientSecret::new(client_secret.reveal().clone()))
-            .set_auth_type(AuthType::RequestBody) // client_secret_post: RFC 6749, 2.3.1
+        let client = CoreClient::new(ClientId::new(kind.client_id.clone()), issuer.clone(), JsonWebKeySet::default());
+        let client = match client_secret {
+            Some(secret) => client.set_client_secret(ClientSecret::new(secret.reveal().clone())),
+            None => client,
+        };
+        let client = client
+            .set_auth_type(match kind.token_endpoint_auth_method {
+                UpstreamAuthMethod::ClientSecretBasic => AuthType::BasicAuth, // RFC 6749, 2.3.1
+                UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::PrivateKeyJwt => AuthType::RequestBody,
+            })
             .set_auth_uri(AuthUrl::from_url(authorization))
             .set_token_uri(TokenUrl::from_url(token));
         Ok(Provider {

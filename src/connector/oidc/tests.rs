@@ -281,7 +281,7 @@ async fn odd_token_and_userinfo_answers_have_their_own_codes() {
     };
     let table = [
         (body(400, r#"{"error":"invalid_grant"}"#), ErrorCode::IdpCodeRefused),
-        (body(401, r#"{"error":"invalid_client"}"#), ErrorCode::IdpCodeRefused),
+        (body(401, r#"{"error":"invalid_client"}"#), ErrorCode::IdpClientRefused),
         (body(400, "<html>"), ErrorCode::IdpTokenAnswer),
         (body(500, "{}"), ErrorCode::IdpStatus),
         (body(302, ""), ErrorCode::IdpStatus),

@@ -53,10 +53,24 @@ pub fn plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorFault> {
     if body.len() > verify::MAX_BYTES {
         return Err(ConnectorFault::new(ErrorCode::UserinfoMalformed, "it is longer than 64 KiB"));
     }
+    // A compact JWE is five parts, and begins with what `{"` is in base64url (RFC 7516, 3.1).
+    if body.starts_with(b"ey") && body.iter().filter(|byte| **byte == b'.').count() == 4 {
+        let why = "it is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
+        return Err(ConnectorFault::new(ErrorCode::UserinfoEncryption, why));
+    }
     json::parse_object(body).map_err(|_| {
         let why = "it is not a JSON object without repeated members; if it is signed, set userinfo_signed_response_alg";
         ConnectorFault::new(ErrorCode::UserinfoMalformed, why)
     })
+}
+
+/// The body as the text of a JWS or JWE.
+///
+/// # Errors
+/// It is no text.
+pub fn compact(body: &[u8]) -> Result<&str, ConnectorFault> {
+    let text = std::str::from_utf8(body).map_err(|_| ConnectorFault::new(ErrorCode::UserinfoMalformed, "it is not text"))?;
+    Ok(text.trim())
 }
 
 /// Opens a signed answer and checks issuer, audience and times (Core, 5.3.4).
@@ -64,18 +78,19 @@ pub fn plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorFault> {
 /// # Errors
 /// One code for each failed check. `UserinfoKey` means that the key set may be out of date.
 pub fn signed(
-    body: &[u8],
+    compact: &str,
     alg: SigningAlg,
     keys: &VerificationKeys,
     expected: &Expected<'_>,
 ) -> Result<Map<String, Value>, ConnectorFault> {
-    let malformed = |why: &str| ConnectorFault::new(ErrorCode::UserinfoMalformed, why);
-    let compact = std::str::from_utf8(body).map_err(|_| malformed("it is not text"))?.trim();
     let claims = verify::open_jws(compact, alg, keys)
         .map_err(|fault| match fault {
             OpenFault::UnknownKey | OpenFault::AmbiguousKey => ConnectorFault::new(ErrorCode::UserinfoKey, fault.to_string()),
             OpenFault::Signature | OpenFault::Algorithm => ConnectorFault::new(ErrorCode::UserinfoSignature, fault.to_string()),
-            _ => malformed(&fault.to_string()),
+            OpenFault::Encrypted => ConnectorFault::new(ErrorCode::UserinfoEncryption, fault.to_string()),
+            OpenFault::TooLarge | OpenFault::Malformed | OpenFault::Extension => {
+                ConnectorFault::new(ErrorCode::UserinfoMalformed, fault.to_string())
+            }
         })?
         .claims;
     let names_us =
