@@ -135,13 +135,13 @@ export const IDP_SECRET = 'upstream-secret-of-forty-characters-0123';
 export const IDP_CLIENT = 'passerelle-hub';
 
 /** A connector file for an OpenID Provider on loopback. */
-export const oidcConnector = (issuer, extra = '') => `name = { fr = "Fournisseur réel", en = "Real provider" }
+export const oidcConnector = (issuer, extra = '', secret = 'client_secret = { file = "idp.secret" }') => `name = { fr = "Fournisseur réel", en = "Real provider" }
 levels = { lowest = "eidas1", highest = "eidas1" }
 acr = { eidas1 = ["eidas1"] }
 [kind.oidc]
 issuer = ${text(issuer)}
 client_id = ${text(IDP_CLIENT)}
-client_secret = { file = "idp.secret" }
+${secret}
 insecure_http = true
 internal_hosts = ["localhost", "127.0.0.1"]
 ${extra}

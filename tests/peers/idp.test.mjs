@@ -1,8 +1,11 @@
-// The two real peers face to face, without a hub: what the other tests lean on holds by itself.
+// The two real peers face to face, without a hub: what the other tests lean on holds by itself. Then a real identity
+// provider that seals its answers to the hub, and lets it prove itself in other ways than by a posted secret.
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { createRemoteJWKSet, decodeProtectedHeader, jwtVerify } from 'jose';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, freePorts, random } from './harness.mjs';
+import { discover, request } from './federation.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, random, signIn, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 for (const userinfoAlg of [undefined, 'ES256']) {
@@ -42,3 +45,94 @@ for (const userinfoAlg of [undefined, 'ES256']) {
     }
   });
 }
+
+/** What the identity provider registers of the hub, and what the hub's connector file says of it. */
+const SEALED = {
+  'rsa-and-assertion': {
+    signing: 'ES256', sealing: 'RSA-OAEP-256', client: { client_secret: undefined, token_endpoint_auth_method: 'private_key_jwt' },
+    file: ['token_endpoint_auth_method = "private_key_jwt"'], secret: '',
+  },
+  'ec-and-basic': {
+    signing: 'RS256', sealing: 'ECDH-ES', client: { token_endpoint_auth_method: 'client_secret_basic' },
+    file: ['token_endpoint_auth_method = "client_secret_basic"'],
+  },
+  'rs256-assertion': {
+    signing: 'RS256', sealing: 'RSA-OAEP', file: ['token_endpoint_auth_method = "private_key_jwt"', 'token_endpoint_auth_signing_alg = "RS256"'],
+    client: { client_secret: undefined, token_endpoint_auth_method: 'private_key_jwt', token_endpoint_auth_signing_alg: 'RS256' }, secret: '',
+  },
+};
+
+test('a real identity provider seals its answers to the hub, and believes its proof of who it is', async () => {
+  const [port, privatePort, ...idpPorts] = await freePorts(2 + Object.keys(SEALED).length);
+  const jwks_uri = `http://localhost:${port}/api/v2/client/jwks`;
+  const idps = {};
+  const connectors = {};
+  let hub;
+  try {
+    for (const [id, { signing, sealing, client, file, secret }] of Object.entries(SEALED)) {
+      const seal = (answer) => ({
+        [`${answer}_signed_response_alg`]: signing, [`${answer}_encrypted_response_alg`]: sealing, [`${answer}_encrypted_response_enc`]: 'A256GCM',
+      });
+      const registered = { ...seal('id_token'), ...seal('userinfo') };
+      idps[id] = await startIdp({
+        port: idpPorts.pop(), clientId: IDP_CLIENT, clientSecret: IDP_SECRET,
+        redirectUris: [`http://localhost:${port}/api/v2/callback/${id}`], client: { jwks_uri, ...registered, ...client },
+      });
+      const lines = [...file, ...Object.entries(registered).map(([key, value]) => `${key} = "${value}"`)];
+      connectors[id] = oidcConnector(idps[id].issuer, lines.join('\n'), secret);
+    }
+    const sp = { id: 'alpha', secret: random(32), redirectUri: `http://localhost:${port}/sp/alpha/callback` };
+    hub = await startHub('hub-sealed', {
+      port, privatePort, connectors,
+      sps: [{ id: sp.id, secret: sp.secret, redirectUris: [sp.redirectUri], scopes: ['openid', 'profile', 'birth', 'email', 'preferred_username', 'given_name', 'family_name', 'birthdate', 'gender', 'birthplace', 'birthcountry'] }],
+    });
+
+    const published = await fetch(jwks_uri);
+    assert.equal(published.headers.get('content-type'), 'application/json; charset=utf-8');
+    assert.equal(published.headers.get('cache-control'), 'public, max-age=600');
+    const { keys } = await published.json();
+    assert.equal((await fetch(jwks_uri, { method: 'HEAD' })).status, 200);
+    const issuerKeys = (await (await fetch(`${hub.issuer}/jwks`)).json()).keys.map((key) => key.kid);
+    for (const key of keys) {
+      assert.ok(key.kid && key.alg && ['enc', 'sig'].includes(key.use), key.kid);
+      for (const member of ['d', 'p', 'q', 'dp', 'dq', 'qi', 'k']) assert.ok(!(member in key), `a private member ${member}`);
+      assert.ok(!issuerKeys.includes(key.kid), 'a key of the issuer');
+    }
+
+    const client = await discover(hub, sp);
+    for (const [id, { sealing, client: registered }] of Object.entries(SEALED)) {
+      const asked = await request(client, sp);
+      const back = await signIn(new Browser(), asked.url, { connector: id, stopAt: sp.redirectUri });
+      const tokens = await oidc.authorizationCodeGrant(client, new URL(back), {
+        pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce,
+      });
+      const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
+      assert.equal(person.family_name, 'DUBOIS', id);
+      assert.equal(person.email, 'angela@example.org', id);
+
+      const [token, userinfo] = idps[id].answers;
+      for (const sealed of [token.body.id_token, String(userinfo.body)]) {
+        const { alg, enc, kid } = decodeProtectedHeader(sealed);
+        assert.deepEqual([alg, enc, sealed.split('.').length], [sealing, 'A256GCM', 5], id);
+        assert.equal(keys.find((key) => key.kid === kid)?.alg, sealing, id);
+      }
+      assert.equal(userinfo.type, 'application/jwt', id);
+      assert.deepEqual(idps[id].faults, [], id);
+      if (registered.token_endpoint_auth_method === 'client_secret_basic') {
+        assert.match(token.authorization, /^Basic /);
+        assert.ok(!('client_secret' in token.form) && !('client_assertion' in token.form));
+      } else {
+        assert.equal(token.authorization, '');
+        assert.ok(!('client_secret' in token.form));
+        const { payload, protectedHeader } = await jwtVerify(token.form.client_assertion, createRemoteJWKSet(new URL(jwks_uri)), {
+          issuer: IDP_CLIENT, subject: IDP_CLIENT, audience: idps[id].issuer, maxTokenAge: 60,
+        });
+        assert.equal(protectedHeader.alg, registered.token_endpoint_auth_signing_alg ?? 'ES256');
+        assert.equal(payload.exp - payload.iat, 60);
+      }
+    }
+  } finally {
+    await hub?.stop();
+    for (const idp of Object.values(idps)) await idp.close();
+  }
+});

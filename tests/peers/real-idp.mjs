@@ -24,24 +24,37 @@ async function privateKeys() {
 /**
  * Listens on `port` of loopback as issuer `http://localhost:{port}`.
  * userinfoAlg: undefined for JSON, or `ES256` for a signed answer. amr: the methods the ID token states.
+ * client: more of the client's metadata, over the usual (an undefined member is taken out).
+ * The returned `answers` are what its token and userinfo endpoints were asked and said.
  */
-export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'] }) {
+export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], client = {} }) {
   const issuer = `http://localhost:${port}`;
+  const metadata = {
+    client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
+    response_types: ['code'], token_endpoint_auth_method: 'client_secret_post', require_auth_time: true,
+    id_token_signed_response_alg: 'ES256', ...(userinfoAlg && { userinfo_signed_response_alg: userinfoAlg }), ...client,
+  };
+  const encryption = { alg: ['RSA-OAEP', 'RSA-OAEP-256', 'ECDH-ES'], enc: ['A128CBC-HS256', 'A256GCM'] };
   const provider = new Provider(issuer, {
     jwks: { keys: await privateKeys() },
     cookies: { keys: ['only-for-tests'] },
-    clients: [{
-      client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
-      response_types: ['code'], token_endpoint_auth_method: 'client_secret_post', require_auth_time: true,
-      id_token_signed_response_alg: 'ES256', ...(userinfoAlg && { userinfo_signed_response_alg: userinfoAlg }),
-    }],
+    clients: [Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined))],
+    // Its own guard forbids loopback, where a test's hub publishes its keys.
+    fetch: (url, { dispatcher, ...options }) => globalThis.fetch(url, options),
     scopes: ['openid', 'identite_pivot', 'email', 'preferred_username'],
     claims: {
       openid: ['sub', 'acr', 'amr', 'auth_time'], identite_pivot: PIVOT, email: ['email'], preferred_username: ['preferred_username'],
     },
     acrValues: ['eidas1'],
-    enabledJWA: { idTokenSigningAlgValues: ['ES256', 'RS256'], userinfoSigningAlgValues: ['ES256', 'RS256'] },
-    features: { devInteractions: { enabled: false }, jwtUserinfo: { enabled: true }, claimsParameter: { enabled: true } },
+    clientAuthMethods: ['client_secret_post', 'client_secret_basic', 'private_key_jwt'],
+    enabledJWA: {
+      idTokenSigningAlgValues: ['ES256', 'RS256'], userinfoSigningAlgValues: ['ES256', 'RS256'], clientAuthSigningAlgValues: ['ES256', 'RS256'],
+      idTokenEncryptionAlgValues: encryption.alg, idTokenEncryptionEncValues: encryption.enc,
+      userinfoEncryptionAlgValues: encryption.alg, userinfoEncryptionEncValues: encryption.enc,
+    },
+    features: {
+      devInteractions: { enabled: false }, jwtUserinfo: { enabled: true }, claimsParameter: { enabled: true }, encryption: { enabled: true },
+    },
     pkce: { required: () => true },
     clientBasedCORS: () => false,
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
@@ -55,7 +68,14 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     ttl: { AccessToken: 60, AuthorizationCode: 60, IdToken: 60, Interaction: 600, Session: 600, Grant: 600 },
   });
   const faults = [];
-  provider.on('server_error', (_, error) => faults.push(error));
+  for (const event of ['server_error', 'grant.error', 'userinfo.error']) provider.on(event, (_, error) => faults.push(error));
+  const answers = [];
+  provider.use(async (ctx, next) => {
+    await next();
+    if (['/token', '/me'].includes(ctx.path)) {
+      answers.push({ path: ctx.path, authorization: ctx.get('authorization'), form: ctx.oidc?.body, type: ctx.response.type, body: ctx.body });
+    }
+  });
 
   const answer = provider.callback();
   const server = createServer(async (request, response) => {
@@ -80,7 +100,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     }
   });
   await new Promise((resolve, reject) => server.once('error', reject).listen(port, '127.0.0.1', resolve));
-  return { issuer, faults, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
+  return { issuer, faults, answers, close: () => new Promise((done) => { server.close(done); server.closeAllConnections(); }) };
 }
 
 const LOGIN_PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Real provider</title></head><body>
