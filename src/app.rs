@@ -300,7 +300,14 @@ fn private_server(listener: TcpListener, readiness: &Arc<Readiness>, metrics: &A
 
 fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
     let limits = &loaded.settings.limits;
-    let capacities = Capacities { logins: limits.logins, sessions: limits.sessions, grants: limits.grants, logouts: LOGOUTS };
+    let capacities = Capacities {
+        logins: limits.logins,
+        sessions: limits.sessions,
+        grants: limits.grants,
+        logouts: LOGOUTS,
+        // A code is redeemed with one assertion at most, and an assertion is kept for minutes, as a code's tombstone is.
+        assertions: limits.grants,
+    };
     let store: Arc<dyn Store> = Arc::new(MeteredStore::new(Arc::new(MemoryStore::new(capacities)), metrics));
     let counted = Arc::downgrade(&store);
     metrics.sample_with(move |metrics| {

@@ -16,7 +16,7 @@ pub use against_a_model::agrees_with_a_simple_model;
 pub use races::*;
 pub use rules::*;
 
-pub const ROOMY: Capacities = Capacities { logins: 1000, sessions: 1000, grants: 1000, logouts: 1000 };
+pub const ROOMY: Capacities = Capacities { logins: 1000, sessions: 1000, grants: 1000, logouts: 1000, assertions: 1000 };
 
 macro_rules! conformance {
     ($factory:path) => {
@@ -27,7 +27,7 @@ macro_rules! conformance {
             a_full_store_refuses_newcomers_and_keeps_the_others, room_comes_back, codes_and_tokens_share_a_capacity,
             kinds_do_not_mix, remove_takes_tombstones_too, revocation_is_effective_at_once,
             a_revoked_family_opens_again_without_its_old_records, a_tombstone_survives_revocation,
-            many_redeem_one_code_and_one_wins, many_replace_and_none_is_lost, many_insert_and_capacity_holds,
+            many_redeem_one_code_and_one_wins, many_use_one_assertion_and_one_is_first, used_assertions_have_a_capacity_of_their_own, many_replace_and_none_is_lost, many_insert_and_capacity_holds,
             revocation_reaches_what_is_inserted_meanwhile, agrees_with_a_simple_model);
     };
     ($factory:path: $($check:ident),* $(,)?) => {

@@ -18,6 +18,7 @@ pub struct MeteredStore {
     code: Meters,
     token: Meters,
     logout: Meters,
+    assertion: Meters,
     revoke: StoreMeter,
 }
 
@@ -32,6 +33,7 @@ impl MeteredStore {
             code: meters(Kind::Code),
             token: meters(Kind::Token),
             logout: meters(Kind::Logout),
+            assertion: meters(Kind::Assertion),
             revoke: metrics.store_meter("family", "revoke"),
         }
     }
@@ -43,13 +45,14 @@ impl MeteredStore {
             Kind::Code => &self.code,
             Kind::Token => &self.token,
             Kind::Logout => &self.logout,
+            Kind::Assertion => &self.assertion,
         }
     }
 }
 
 /// Sets the gauges of records by kind; for [`Metrics::sample_with`].
 pub fn report_records(store: &dyn Store, metrics: &Metrics) {
-    for kind in [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout] {
+    for kind in [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout, Kind::Assertion] {
         metrics.store_records(word(kind), store.count(kind));
     }
 }
@@ -133,6 +136,7 @@ const fn word(kind: Kind) -> &'static str {
         Kind::Code => "code",
         Kind::Token => "token",
         Kind::Logout => "logout",
+        Kind::Assertion => "assertion",
     }
 }
 

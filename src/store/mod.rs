@@ -24,6 +24,8 @@ pub enum Kind {
     Code,
     Token,
     Logout,
+    /// The id of a client assertion that was used.
+    Assertion,
 }
 
 /// How many records of each kind are admitted, tombstones included.
@@ -34,6 +36,7 @@ pub struct Capacities {
     /// Codes and tokens together.
     pub grants: usize,
     pub logouts: usize,
+    pub assertions: usize,
 }
 
 /// A record's key: its kind, and a name that is already a hash wherever the plain value is a secret.

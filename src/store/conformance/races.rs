@@ -48,6 +48,24 @@ pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>
     }
 }
 
+pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    for round in 0..300 {
+        let name = key(Kind::Assertion, &round.to_string());
+        let using = Arc::clone(&store);
+        let answers = race(move |_| {
+            let (store, name) = (Arc::clone(&using), name.clone());
+            async move { store.insert(name, draft("", at(30)), at(0)).await }
+        })
+        .await;
+        let first = answers.iter().filter(|answer| answer.is_ok()).count();
+        let late = answers.iter().filter(|answer| **answer == Err(StoreFault::Exists)).count();
+        assert_eq!((first, late), (1, THREADS - 1), "round {round}: {answers:?}");
+        // The next round's ids must find room.
+        store.remove(&key(Kind::Assertion, &round.to_string())).await.unwrap();
+    }
+}
+
 pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
     const EACH: u64 = 300;
     let store = make(ROOMY).await;

@@ -126,9 +126,23 @@ pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>
     assert_eq!(store.insert(key(Kind::Token, "b"), draft("1", at(20)), at(10)).await, Ok(Version(1)), "the code's place");
 }
 
+pub async fn used_assertions_have_a_capacity_of_their_own<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(Capacities { assertions: 1, ..ROOMY }).await;
+    let used = |name: &str| key(Kind::Assertion, name);
+    store.insert(used("a"), draft("", at(10)), at(0)).await.unwrap();
+    assert_eq!(store.insert(used("b"), draft("", at(20)), at(9)).await, Err(StoreFault::Full), "nothing live makes room");
+    assert_eq!(
+        store.insert(used("a"), draft("", at(20)), at(9)).await,
+        Err(StoreFault::Exists),
+        "a full store still tells a replay"
+    );
+    store.insert(code("a"), draft("1", at(20)), at(9)).await.unwrap();
+    assert_eq!(store.insert(used("b"), draft("", at(20)), at(10)).await, Ok(Version(1)), "the expired one's place");
+}
+
 pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
     let store = make(ROOMY).await;
-    let kinds = [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout];
+    let kinds = [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout, Kind::Assertion];
     for kind in kinds {
         store.insert(key(kind, "same"), draft(&format!("{kind:?}"), at(10)), at(0)).await.unwrap();
     }

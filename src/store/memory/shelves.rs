@@ -134,6 +134,7 @@ pub struct Shelves {
     codes: Shelf,
     tokens: Shelf,
     logouts: Shelf,
+    assertions: Shelf,
 }
 
 impl Shelves {
@@ -145,6 +146,7 @@ impl Shelves {
             codes: Shelf::new(&grants),
             tokens: Shelf::new(&grants),
             logouts: Shelf::new(&Pool::new(capacities.logouts)),
+            assertions: Shelf::new(&Pool::new(capacities.assertions)),
         }
     }
 
@@ -155,10 +157,11 @@ impl Shelves {
             Kind::Code => &self.codes,
             Kind::Token => &self.tokens,
             Kind::Logout => &self.logouts,
+            Kind::Assertion => &self.assertions,
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Shelf> {
-        [&self.logins, &self.sessions, &self.codes, &self.tokens, &self.logouts].into_iter()
+        [&self.logins, &self.sessions, &self.codes, &self.tokens, &self.logouts, &self.assertions].into_iter()
     }
 }
