@@ -147,7 +147,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
 fn serve(folder: &Path) -> Result<(), String> {
     let loaded = load(folder)?;
     log_to(&loaded.settings.log)?;
-    for warning in &loaded.warnings {
+    for warning in loaded.warnings_at(Env::system().now()) {
         tracing::warn!(%warning, "allowed, but worth a thought");
     }
     let listen = |address| TcpListener::bind(address).map_err(|error| format!("{address} can not be listened on: {error}"));
@@ -185,7 +185,7 @@ fn demo(port: u16) -> Result<(), String> {
 
 fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
     let loaded = config::load(folder, &Environment::of_process());
-    let report = config::report(&loaded);
+    let report = config::report(&loaded, Env::system().now());
     let Ok(loaded) = loaded else {
         print!("{report}");
         return Ok(ExitCode::FAILURE);
@@ -291,7 +291,7 @@ fn schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), String>
 
 fn load(folder: &Path) -> Result<Loaded, String> {
     let loaded = config::load(folder, &Environment::of_process());
-    let report = config::report(&loaded);
+    let report = config::report(&loaded, Env::system().now());
     loaded.map_err(|_| format!("the configuration is not usable\n{report}"))
 }
 

@@ -16,7 +16,7 @@ fn the_committed_configuration_loads_once_its_secrets_are_given() {
     let environment =
         [("HUB_SUBJECT_KEY", SUBJECT_KEY), ("EXAMPLE_CLIENT_SECRET", CLIENT_SECRET)].into_iter().collect::<Environment>();
     let loaded = load(&repository().join("config"), &environment);
-    assert!(loaded.is_ok(), "{}", report(&loaded));
+    assert!(loaded.is_ok(), "{}", report(&loaded, crate::env::Timestamp::default()));
 }
 
 #[test]

@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use super::{AnswerEncryption, KeySource, Loaded, RegisteredClient};
+use super::model::AuthMethod;
+use super::{AnswerEncryption, DatedSecret, KeySource, Loaded, RegisteredClient};
 use crate::identity::scopes::{ScopeTable, ScopeTableFault};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::SigningAlg;
@@ -18,14 +19,34 @@ pub struct Service {
     pub sector: String,
     /// Version of the key that its subjects are derived with.
     pub subject_key_version: u32,
-    /// SHA-256 of each client secret that is valid now.
-    pub secrets: Vec<[u8; 32]>,
+    /// How it proves who it is.
+    pub authentication: Authentication,
     pub id_token_signed_response_alg: SigningAlg,
     pub userinfo_signed_response_alg: SigningAlg,
     pub blocked_connectors: Vec<ConnectorId>,
     pub keys: KeySource,
     /// How its answers are encrypted; only signed without.
     pub encryption: Option<AnswerEncryption>,
+}
+
+/// How a service provider proves who it is at the token endpoint.
+#[derive(Clone, Debug)]
+pub enum Authentication {
+    /// The hash of each secret with its dates; whoever asks says what o'clock it is.
+    SecretPost(Vec<DatedSecret>),
+    SecretBasic(Vec<DatedSecret>),
+    /// Assertions signed with exactly this algorithm.
+    PrivateKeyJwt(SigningAlg),
+}
+
+impl Authentication {
+    fn of(client: &RegisteredClient) -> Self {
+        match client.file.token_endpoint_auth_method {
+            AuthMethod::ClientSecretPost => Self::SecretPost(client.secrets.clone()),
+            AuthMethod::ClientSecretBasic => Self::SecretBasic(client.secrets.clone()),
+            AuthMethod::PrivateKeyJwt => Self::PrivateKeyJwt(client.file.token_endpoint_auth_signing_alg.unwrap_or_default()),
+        }
+    }
 }
 
 impl Service {
@@ -45,7 +66,7 @@ impl Service {
             name: file.name.clone(),
             sector: client.sector.clone(),
             subject_key_version: client.subject_key_version,
-            secrets: client.secret_sha256.clone(),
+            authentication: Authentication::of(client),
             id_token_signed_response_alg: file.id_token_signed_response_alg,
             userinfo_signed_response_alg: file.userinfo_signed_response_alg,
             blocked_connectors: file.blocked_connectors.clone(),

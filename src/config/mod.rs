@@ -7,6 +7,7 @@
 //! [`Problem`] that was found; never a part. A running hub re-reads connectors alone, by [`connectors::load_folder`].
 
 mod address;
+mod client_auth;
 pub mod client_keys;
 pub mod connectors;
 mod environment;
@@ -22,6 +23,7 @@ mod settings;
 mod source;
 mod text;
 pub mod theme;
+mod validity;
 
 #[cfg(test)]
 mod committed;
@@ -41,11 +43,14 @@ pub use model::{ConnectorFile, ServiceProvider, Settings};
 pub use problem::{Problem, report};
 pub use reference::reference_markdown;
 pub use schema::{schemas, write_schemas};
+pub use secrets::DatedSecret;
 pub use service_providers::RegisteredClient;
 pub use settings::SubjectKeys;
 pub use text::in_language;
 pub use theme::Theme;
+pub use validity::{Standing, Validity};
 
+use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::Platform;
 use source::{Source, problem_of_file};
@@ -68,6 +73,13 @@ pub struct Loaded {
     pub source: Origin,
     /// What is allowed but deserves a line in the log at every start.
     pub warnings: Vec<Problem>,
+}
+
+impl Loaded {
+    /// What deserves a line in the log of a start at this moment: [`Self::warnings`], and what the date has made worth one.
+    pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Problem> {
+        self.warnings.iter().chain(self.service_providers.values().filter_map(move |client| client.locked_out(now)))
+    }
 }
 
 /// Where a configuration came from.

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+pub use crate::protocol::client_auth::AuthMethod;
 pub use crate::protocol::registration::Consent;
 
 /// `config/passerelle.toml`.
@@ -176,7 +177,7 @@ pub struct Limits {
     pub logins: usize,
     /// Sessions kept for single sign-on.
     pub sessions: usize,
-    /// Codes, tokens and their tombstones.
+    /// Codes, tokens and their tombstones; used client assertions as many again.
     pub grants: usize,
     /// Login steps worked on at once.
     pub steps_in_flight: usize,
@@ -265,7 +266,14 @@ pub struct ServiceProvider {
     /// A page that informs, or an explicit yes.
     #[serde(default)]
     pub consent: Consent,
-    /// One or two at once, so that rotation needs no appointment.
+    /// How it proves at the token endpoint who it is.
+    #[serde(default)]
+    pub token_endpoint_auth_method: AuthMethod,
+    /// Algorithm that its client assertions are signed with, for `private_key_jwt`; ES256 when absent.
+    #[serde(default)]
+    pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
+    /// Two may be valid at once, so that rotation needs no appointment. None for `private_key_jwt`.
+    #[serde(default)]
     pub secrets: Vec<ClientSecret>,
     /// Algorithm that its ID tokens are signed with.
     #[serde(default)]
@@ -356,6 +364,12 @@ pub struct ClientSecret {
     /// SHA-256 of the secret: 64 hex digits.
     #[serde(default)]
     pub sha256: Option<String>,
+    /// Valid from this moment on, as `2027-03-01T00:00:00Z`; absent: from ever.
+    #[serde(default)]
+    pub not_before: Option<String>,
+    /// Valid up to this moment, itself excluded; absent: for ever.
+    #[serde(default)]
+    pub not_after: Option<String>,
 }
 
 /// `connectors/*.toml`; the file's stem is the connector's id.

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use super::Loaded;
+use crate::env::Timestamp;
 
 /// One fault in the configuration.
 #[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -34,9 +35,9 @@ impl fmt::Display for Problem {
     }
 }
 
-/// What `passerelle check` prints: every problem, or what was loaded and what deserves a second look.
+/// What `passerelle check` prints: every problem, or what was loaded and what deserves a second look at this moment.
 #[must_use]
-pub fn report(loaded: &Result<Loaded, Vec<Problem>>) -> String {
+pub fn report(loaded: &Result<Loaded, Vec<Problem>>, now: Timestamp) -> String {
     let mut text = String::new();
     match loaded {
         Ok(loaded) => {
@@ -44,9 +45,9 @@ pub fn report(loaded: &Result<Loaded, Vec<Problem>>) -> String {
             text += &format!("  issuer: {}\n", loaded.issuer);
             text += &format!("  service providers: {}\n", names(loaded.service_providers.keys()));
             text += &format!("  connectors: {}\n", names(loaded.connectors.keys()));
-            text += &list("warning", &loaded.warnings);
+            text += &list("warning", &loaded.warnings_at(now).collect::<Vec<_>>());
         }
-        Err(problems) => text += &list("problem", problems),
+        Err(problems) => text += &list("problem", &problems.iter().collect::<Vec<_>>()),
     }
     text
 }
@@ -56,7 +57,7 @@ fn names<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
     if names.is_empty() { "none".into() } else { format!("{} ({})", names.len(), names.join(", ")) }
 }
 
-fn list(word: &str, problems: &[Problem]) -> String {
+fn list(word: &str, problems: &[&Problem]) -> String {
     let mut text = match problems.len() {
         0 => return String::new(),
         1 => format!("\n1 {word}:\n"),

@@ -9,6 +9,7 @@ use super::Context;
 use super::model::{ClientSecret, SecretRef};
 use super::problem::Problem;
 use super::source::Source;
+use super::validity::Validity;
 
 /// Client secrets are at least this long (decisions 6).
 const CLIENT_SECRET_CHARACTERS: usize = 32;
@@ -24,8 +25,28 @@ pub fn resolve(source: &Source, key: &str, reference: &SecretRef, context: &Cont
     }
 }
 
-/// The SHA-256 of a client secret, given by reference or as the hash itself.
-pub fn digest(source: &Source, key: &str, secret: &ClientSecret, context: &Context<'_>) -> Result<[u8; 32], Problem> {
+/// A client secret as the hub keeps it.
+#[derive(Clone, PartialEq, Eq)]
+pub struct DatedSecret {
+    pub sha256: [u8; 32],
+    pub validity: Validity,
+}
+
+/// The hash of a secret is as good as nothing to a thief, and still nobody's to read.
+impl std::fmt::Debug for DatedSecret {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("DatedSecret").field("validity", &self.validity).finish_non_exhaustive()
+    }
+}
+
+/// A client secret with its dates, given by reference or as its hash.
+pub fn dated(source: &Source, key: &str, secret: &ClientSecret, context: &Context<'_>) -> Result<DatedSecret, Problem> {
+    let sha256 = digest(source, key, secret, context)?;
+    let validity = Validity::read(source, key, secret.not_before.as_deref(), secret.not_after.as_deref())?;
+    Ok(DatedSecret { sha256, validity })
+}
+
+fn digest(source: &Source, key: &str, secret: &ClientSecret, context: &Context<'_>) -> Result<[u8; 32], Problem> {
     let Some(hex) = &secret.sha256 else {
         let reference = SecretRef { file: secret.file.clone(), env: secret.env.clone() };
         let plain = resolve(source, key, &reference, context)?;

@@ -3,24 +3,30 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
+use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::Platform;
 
 use super::address::{self, Http};
+use super::client_auth;
 use super::client_keys::{self, AnswerEncryption, KeySource};
 use super::connectors::ConfiguredConnector;
 use super::model::ServiceProvider;
 use super::problem::Problem;
+use super::secrets::DatedSecret;
 use super::settings::SubjectKeys;
 use super::source::Source;
-use super::{Context, secrets, text, toml_files};
+use super::validity::Standing;
+use super::{Context, text, toml_files};
 
 /// A service provider whose file holds.
 #[derive(Clone, Debug)]
 pub struct RegisteredClient {
     pub file: ServiceProvider,
-    /// SHA-256 of each client secret in force: one or two.
-    pub secret_sha256: Vec<[u8; 32]>,
+    /// Past, present and future; at most two are valid at any moment.
+    pub secrets: Vec<DatedSecret>,
+    /// What to say while none of them is valid.
+    without_secret: Option<Problem>,
     /// What its subjects are derived for: the declared sector, else the client_id.
     pub sector: String,
     /// Its public keys, or where they are to be had.
@@ -29,6 +35,16 @@ pub struct RegisteredClient {
     pub subject_key_version: u32,
     /// On the high platform: how its answers are encrypted.
     pub encryption: Option<AnswerEncryption>,
+}
+
+impl RegisteredClient {
+    /// A service provider whose every secret is over, or not valid yet. It is told about and not refused: a hub must
+    /// come up again although one service provider forgot a date.
+    #[must_use]
+    pub fn locked_out(&self, now: Timestamp) -> Option<&Problem> {
+        let none_valid = self.secrets.iter().all(|secret| secret.validity.at(now) != Standing::Valid);
+        self.without_secret.as_ref().filter(|_| none_valid)
+    }
 }
 
 /// A file that could be read, for the checks that need all of them.
@@ -70,18 +86,18 @@ pub fn check(
     let mut registered = BTreeMap::new();
     for Draft { source, file } in drafts {
         one(&source, &file, scopes, problems);
-        let digests = (0..)
-            .zip(&file.secrets)
-            .map(|(index, secret): (usize, _)| secrets::digest(&source, &format!("secrets[{index}]"), secret, context));
-        let (secret_sha256, faults): (Vec<_>, Vec<_>) = digests.partition(Result::is_ok);
-        problems.extend(faults.into_iter().filter_map(Result::err));
-        let secret_sha256 = secret_sha256.into_iter().flatten().collect();
+        let secrets = client_auth::secrets(&source, &file, context, problems);
         let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
         let keys = client_keys::source(&source, &file, context, problems);
+        client_auth::check(&source, &file, &keys, problems);
         let encryption = platform.and_then(|platform| client_keys::encryption(&source, &file, &keys, platform, problems));
         let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
-        let client = RegisteredClient { secret_sha256, sector, keys, encryption, subject_key_version, file };
-        registered.insert(client.file.client_id.clone(), client);
+        let without_secret = (!secrets.is_empty()).then(|| {
+            let what = "holds no secret that is valid now: every token request of this service provider is refused";
+            source.problem("secrets", what, "add a secret, or correct the dates; then restart")
+        });
+        let registration = RegisteredClient { file, secrets, without_secret, sector, keys, encryption, subject_key_version };
+        registered.insert(registration.file.client_id.clone(), registration);
     }
     registered
 }
@@ -138,15 +154,6 @@ fn one(source: &Source, file: &ServiceProvider, scopes: &BTreeMap<Scope, Vec<Str
         let known = scopes.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
         let mend = format!("add it to scopes.toml, or use one of: {known}");
         problems.push(source.problem(&format!("scopes[{index}]"), "is granted, but the scopes table does not know it", mend));
-    }
-    match file.secrets.len() {
-        1 | 2 => {}
-        0 => problems.push(source.problem(
-            "secrets",
-            "is empty, so that no code could ever be redeemed",
-            "give one or two secrets",
-        )),
-        _ => problems.push(source.problem("secrets", "holds more than two secrets", "keep the current one and the next one")),
     }
     if file.sector.as_ref().is_some_and(|sector| sector.trim().is_empty()) {
         problems.push(source.problem("sector", "is empty", "name the sector, or remove the key"));

@@ -87,7 +87,7 @@ impl Folder {
     pub(super) fn loaded(&self) -> Loaded {
         let loaded = self.load();
         if loaded.is_err() {
-            panic!("{}", report(&loaded));
+            panic!("{}", report(&loaded, crate::env::Timestamp::default()));
         }
         loaded.unwrap()
     }
@@ -110,7 +110,7 @@ fn a_good_folder_loads_whole() {
     assert_eq!(loaded.settings.base_url, "https://login.example.org");
     assert_eq!(loaded.subject_keys.get(&1).unwrap().reveal(), SUBJECT_KEY.as_bytes());
     let service = loaded.service_providers.get("sp").unwrap();
-    assert_eq!(service.secret_sha256, [crate::digest::sha256(CLIENT_SECRET.as_bytes())]);
+    assert_eq!(service.secrets[0].sha256, crate::digest::sha256(CLIENT_SECRET.as_bytes()));
     assert_eq!(service.sector, "sp");
     let connector = loaded.connectors.get("idp").unwrap();
     assert_eq!(connector.client_secret.as_ref().unwrap().reveal(), "idp-secret");
@@ -169,6 +169,19 @@ fn each_bad_setting_is_named_with_its_mend() {
     check_rows(rows);
 }
 
+const SIGNS: &str = "token_endpoint_auth_method = \"private_key_jwt\"";
+const SIGNS_BY_URI: &str = r#"
+token_endpoint_auth_method = "private_key_jwt"
+jwks_uri = "https://sp.example.org/jwks"
+client_id"#;
+
+/// Three secrets; only for one hour are they valid all together.
+const THREE_AT_ONCE: &str = r#"[
+    { env = "SP_SECRET", not_after = 2027-03-01T01:00:00Z },
+    { env = "SP_SECRET" },
+    { env = "SP_SECRET", not_before = "2027-03-01T00:00:00Z" },
+]"#;
+
 #[test]
 fn each_bad_service_provider_is_named_with_its_mend() {
     let file = "service-providers/sp.toml";
@@ -189,6 +202,28 @@ fn each_bad_service_provider_is_named_with_its_mend() {
         (file, "\"email\"", "\"emial\"", "scopes[1]", "birthcountry"),
         (file, "client_id = \"sp\"", "client_id = \"s p\"", "client_id", "printable"),
         (file, "{ env = \"SP_SECRET\" }", "", "secrets", "give one or two"),
+        (file, "secrets = [{ env = \"SP_SECRET\" }]", "", "secrets", "give one or two"),
+        (file, "SP_SECRET\" }", "SP_SECRET\", not_after = 2027-03-01T00:00:00 }", "secrets[0].not_after", "2027-03-01T00:00:00Z"),
+        (file, "SP_SECRET\" }", "SP_SECRET\", not_before = \"soon\" }", "secrets[0].not_before", "with a time zone"),
+        (file, "SP_SECRET\" }", "SP_SECRET\", not_before = 2027 }", "secrets[0].not_before", "must be text"),
+        (
+            file,
+            "SP_SECRET\" }",
+            "SP_SECRET\", not_before = 2027-03-01T00:00:00Z, not_after = 2027-03-01T01:00:00+01:00 }",
+            "secrets[0].not_after",
+            "never valid",
+        ),
+        (file, "[{ env = \"SP_SECRET\" }]", THREE_AT_ONCE, "secrets", "more than two secrets that are valid at one moment"),
+        (
+            file,
+            "client_id",
+            "token_endpoint_auth_signing_alg = \"RS256\"\nclient_id",
+            "token_endpoint_auth_signing_alg",
+            "remove it",
+        ),
+        (file, "secrets = [{ env = \"SP_SECRET\" }]", SIGNS, "token_endpoint_auth_method", "add jwks or jwks_uri"),
+        (file, "client_id", SIGNS_BY_URI, "secrets", "private_key_jwt never uses"),
+        (file, "client_id", "token_endpoint_auth_method = \"none\"\nclient_id", "token_endpoint_auth_method", "private_key_jwt"),
         (file, "{ env = \"SP_SECRET\" }", "{ env = \"IDP_SECRET\" }", "secrets[0]", "at least 32 random characters"),
         (file, "{ env = \"SP_SECRET\" }", "{ sha256 = \"abc\" }", "secrets[0].sha256", "64 hex digits"),
         (file, "{ env = \"SP_SECRET\" }", "{ sha256 = \"abc\", env = \"A\" }", "secrets[0]", "exactly one"),
@@ -458,7 +493,7 @@ fn secret_value_never_appears_in_an_error() {
         // A mistyped folder's name is the one value that a message needs; it is the folder itself that is missing.
         let problems: Vec<Problem> =
             result.as_ref().unwrap_err().iter().filter(|p| !p.what.starts_with("the folder")).cloned().collect();
-        let seen = format!("{}{problems:?}", report(&Err(problems.clone())));
+        let seen = format!("{}{problems:?}", report(&Err(problems.clone()), crate::env::Timestamp::default()));
         assert!(!seen.contains("7777777"), "folder {index}: {seen}");
     }
     let loaded = Folder::good().loaded();
@@ -520,7 +555,44 @@ fn secrets_come_from_files_too_and_two_may_be_valid() {
         .edit("service-providers/sp.toml", "{ env = \"SP_SECRET\" }", &both)
         .loaded();
     let expected = [crate::digest::sha256(CLIENT_SECRET.as_bytes()), crate::digest::sha256(b"test")];
-    assert_eq!(loaded.service_providers.get("sp").unwrap().secret_sha256, expected);
+    let secrets = &loaded.service_providers.get("sp").unwrap().secrets;
+    assert_eq!(secrets.iter().map(|secret| secret.sha256).collect::<Vec<_>>(), expected);
+}
+
+#[test]
+fn who_signs_needs_a_key_of_its_own_algorithm_and_no_secret() {
+    let key = josekit::jwk::Jwk::generate_ec_key(josekit::jwk::alg::ec::EcCurve::P256).unwrap().to_public_key().unwrap();
+    let set = serde_json::json!({ "keys": [key.as_ref()] }).to_string();
+    let of = |alg: &str| {
+        let lines = format!("{SIGNS}\njwks = {{ file = \"sp.jwks\" }}\n{alg}");
+        Folder::good().with("sp.jwks", &set).edit("service-providers/sp.toml", "secrets = [{ env = \"SP_SECRET\" }]", &lines)
+    };
+    let loaded = of("").loaded();
+    assert!(loaded.warnings_at(Timestamp::default()).all(|warning| warning.key != "secrets"));
+    let (_, key, text) = of("token_endpoint_auth_signing_alg = \"RS256\"").problem();
+    assert_eq!(key, "jwks");
+    assert!(text.contains("RS256"), "{text}");
+}
+
+#[test]
+fn a_chain_of_secrets_with_dates_is_good_and_told_about_when_none_is_valid() {
+    let chain = r#"[
+        { env = "SP_SECRET", not_before = 2027-01-01T00:00:00Z, not_after = 2027-03-01T00:00:00Z },
+        { env = "SP_SECRET", not_before = 2027-02-01T00:00:00Z, not_after = 2027-04-01T00:00:00Z },
+        { env = "SP_SECRET", not_before = 2027-03-01T00:00:00Z, not_after = 2027-05-01T00:00:00Z },
+    ]"#;
+    let loaded = Folder::good().edit("service-providers/sp.toml", "[{ env = \"SP_SECRET\" }]", chain).loaded();
+    let at = |text: &str| Timestamp::from_millis(chrono::DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis() as u64);
+    let told = |now| loaded.warnings_at(now).any(|warning| warning.key == "secrets" && warning.line.is_some());
+    for (now, expected) in [
+        ("2026-12-31T23:59:59Z", true),
+        ("2027-01-01T00:00:00Z", false),
+        ("2027-04-30T23:59:59Z", false),
+        ("2027-05-01T00:00:00Z", true),
+    ] {
+        assert_eq!(told(at(now)), expected, "{now}");
+    }
+    assert!(report(&Ok(loaded.clone()), at("2027-06-01T00:00:00Z")).contains("holds no secret that is valid now"));
 }
 
 #[test]

@@ -1,23 +1,114 @@
-//! Who is calling: `client_secret_post` against the hashes that the configuration holds.
+//! Who is calling: what a client offers at the token endpoint, against what it has registered (decisions 6).
+//!
+//! Owns: secrets and their dates, which method counts, and that whoever fails learns nothing by the answer or by its
+//! time. Assertions are judged in [`super::assertion`]. RFC 6749, 2.3; RFC 9700, 2.5.
 
 use super::Grants;
-use crate::config::Service;
+use super::assertion::AssertionFault;
+use crate::config::federation::Authentication;
+use crate::config::{DatedSecret, Service, Standing};
 use crate::digest;
-use crate::ids::ClientId;
+use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_auth::Credentials;
+use crate::telemetry;
+
+/// Why a client is not believed: for the operator's eyes.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum ClientFault {
+    #[error("no active service provider has this client_id")]
+    Unknown,
+    #[error("it used another method than its registered token_endpoint_auth_method")]
+    OtherMethod,
+    #[error("the secret is none of its secrets")]
+    Secret,
+    #[error("the secret is right, but its not_before has not come yet")]
+    SecretNotYet,
+    #[error("the secret is right, but its not_after has passed")]
+    SecretExpired,
+    #[error("its client assertion is refused: {0}")]
+    Assertion(#[from] AssertionFault),
+}
+
+impl ClientFault {
+    const fn code(self) -> ErrorCode {
+        match self {
+            Self::Unknown => ErrorCode::ClientUnknown,
+            Self::OtherMethod => ErrorCode::ClientOtherMethod,
+            Self::Secret => ErrorCode::ClientAuthentication,
+            Self::SecretNotYet => ErrorCode::ClientSecretNotYet,
+            Self::SecretExpired => ErrorCode::ClientSecretExpired,
+            Self::Assertion(fault) => fault.code(),
+        }
+    }
+}
 
 impl Grants {
-    /// The service provider that this secret belongs to.
+    /// The service provider that these credentials prove.
     ///
     /// # Errors
-    /// `ClientAuthentication`, the same for an unknown id, an inactive one and a wrong secret, and after the same work.
-    pub fn authenticate(&self, client_id: &ClientId, secret: &str) -> Result<&Service, ErrorCode> {
-        let offered = digest::sha256(secret.as_bytes());
+    /// A 401 that reads the same for an unknown id, an inactive one, another method than the registered one, and a
+    /// secret or signature that is wrong; one that says what is wrong with an assertion whose signature holds; a 503
+    /// where the hub can't tell.
+    pub async fn authenticate(&self, offered: &Credentials) -> Result<&Service, ErrorCode> {
+        let judged = match offered {
+            Credentials::SecretPost { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Post),
+            Credentials::SecretBasic { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Basic),
+            Credentials::Assertion { claimed, assertion } => self.by_assertion(claimed.as_ref(), assertion.reveal()).await,
+        };
+        judged.map_err(|fault| self.told(offered, fault))
+    }
+
+    fn by_secret(&self, client_id: &ClientId, secret: &Secret<String>, by: SecretBy) -> Result<&Service, ClientFault> {
+        let offered = digest::sha256(secret.reveal().as_bytes());
         let client = self.federation.active(client_id);
+        let registered = client.and_then(|client| by.registered(&client.authentication));
         // An unknown client costs the same comparison as a known one, so that ids can't be listed by timing.
-        let nobody = [[0_u8; 32]];
-        let registered = client.map_or(nobody.as_slice(), |client| client.secrets.as_slice());
-        let matches = registered.iter().fold(false, |found, hash| digest::equal(hash, &offered) | found);
-        client.filter(|_| matches).ok_or(ErrorCode::ClientAuthentication)
+        let nobody = [DatedSecret { sha256: [0; 32], validity: crate::config::Validity::default() }];
+        let found = registered.unwrap_or(&nobody).iter().fold(None, |found, kept| {
+            let same = digest::equal(&kept.sha256, &offered);
+            // A secret may be listed twice, with two spans of time: one that is valid now counts.
+            let standing = kept.validity.at(self.env.now());
+            if same && found != Some(Standing::Valid) { Some(standing) } else { found }
+        });
+        let client = client.ok_or(ClientFault::Unknown)?;
+        registered.ok_or(ClientFault::OtherMethod)?;
+        match found {
+            Some(Standing::Valid) => Ok(client),
+            Some(Standing::NotYet) => Err(ClientFault::SecretNotYet),
+            Some(Standing::Over) => Err(ClientFault::SecretExpired),
+            None => Err(ClientFault::Secret),
+        }
+    }
+
+    /// The operator's line. Only a registered id is repeated: anything may stand where an unknown one should.
+    fn told(&self, offered: &Credentials, fault: ClientFault) -> ErrorCode {
+        let named = match offered {
+            Credentials::SecretPost { client_id, .. } | Credentials::SecretBasic { client_id, .. } => Some(client_id),
+            Credentials::Assertion { claimed, .. } => claimed.as_ref(),
+        };
+        let service = named.and_then(|id| self.federation.service(id));
+        let client_id = service.map_or("(not registered)", |service| service.registration.client_id.as_str());
+        telemetry::at_level!(fault.code(), client_id, %fault, "a client could not be authenticated");
+        fault.code()
+    }
+}
+
+/// Where a secret was put.
+#[derive(Clone, Copy)]
+enum SecretBy {
+    Post,
+    Basic,
+}
+
+impl SecretBy {
+    /// The secrets that may come this way; `None` if another method is registered.
+    fn registered(self, registered: &Authentication) -> Option<&[DatedSecret]> {
+        match (self, registered) {
+            (Self::Post, Authentication::SecretPost(secrets)) | (Self::Basic, Authentication::SecretBasic(secrets)) => {
+                Some(secrets)
+            }
+            _ => None,
+        }
     }
 }

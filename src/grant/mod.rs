@@ -3,6 +3,7 @@
 //! Owns: what a code and an access token stand for, single use, revocation of what a reused code issued. Must not
 //! know: HTTP, actors, how a login came about, which store or which signer is behind the ports.
 
+mod assertion;
 pub mod client;
 pub mod client_keys;
 mod code;

@@ -49,6 +49,11 @@ pub(super) fn session_key(cookie: &str) -> Key {
     key(Kind::Session, cookie)
 }
 
+/// One client's `jti` is not another's. An id has no line end, so the two can't be mistaken for two others.
+pub(super) fn assertion_key(client_id: &ClientId, jti: &str) -> Key {
+    key(Kind::Assertion, &format!("{client_id}\n{jti}"))
+}
+
 fn key(kind: Kind, secret: &str) -> Key {
     Key { kind, name: Arc::from(digest::fingerprint(secret)) }
 }

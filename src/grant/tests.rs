@@ -1,5 +1,6 @@
 //! Codes and tokens over the real store and real keys, with a clock and a gate that are moved by hand.
 
+mod assertion;
 mod client;
 mod code;
 mod hint;
@@ -17,8 +18,8 @@ use super::client_keys::KeyDirectory;
 use super::{Gate, Grants, Lives};
 use crate::assurance::{Level, Platform};
 use crate::config::Federation;
-use crate::config::federation::Unavailable;
-use crate::config::{KeySource, Service};
+use crate::config::federation::{Authentication, Unavailable};
+use crate::config::{DatedSecret, KeySource, Service, Validity};
 use crate::digest;
 use crate::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
 use crate::identity::scopes::ScopeTable;
@@ -27,6 +28,7 @@ use crate::login::samples::{ISSUER, OPENED, SP_CALLBACK, proven, registration, r
 use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_auth::Credentials;
 use crate::protocol::token::TokenRequest;
 use crate::session::Limits;
 use crate::store::Capacities;
@@ -70,7 +72,9 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         name: [("en".to_owned(), client_id.to_owned())].into(),
         sector: client_id.into(),
         subject_key_version: 1,
-        secrets: ["secret", "next secret"].map(|secret| digest::sha256(format!("{client_id}'s {secret}").as_bytes())).to_vec(),
+        authentication: Authentication::SecretPost(
+            ["secret", "next secret"].map(|secret| dated(&format!("{client_id}'s {secret}"), Validity::default())).to_vec(),
+        ),
         id_token_signed_response_alg: alg,
         userinfo_signed_response_alg: alg,
         blocked_connectors: vec![],
@@ -84,12 +88,26 @@ pub(super) fn service_with(client_id: &str, keys: KeySource) -> Service {
     Service { keys, ..service(client_id, true, SigningAlg::ES256) }
 }
 
+fn dated(secret: &str, validity: Validity) -> DatedSecret {
+    DatedSecret { sha256: digest::sha256(secret.as_bytes()), validity }
+}
+
+fn by_post(client_id: &str, secret: &str) -> Credentials {
+    Credentials::SecretPost { client_id: client_id.into(), secret: Secret::new(secret.into()) }
+}
+
 fn federation(sp_is_active: bool) -> Arc<Federation> {
-    let services = [
+    let mut headed = service("headed", true, SigningAlg::ES256);
+    headed.authentication = Authentication::SecretBasic(vec![dated("headed's secret", Validity::default())]);
+    federation_of([
         service("sp", sp_is_active, SigningAlg::ES256),
         service("other", true, SigningAlg::RS256),
         service("off", false, SigningAlg::ES256),
-    ];
+        headed,
+    ])
+}
+
+fn federation_of(services: impl IntoIterator<Item = Service>) -> Arc<Federation> {
     Arc::new(Federation::new(services, ScopeTable::default(), Unavailable::Greyed))
 }
 
@@ -165,8 +183,7 @@ impl Hub {
 /// `sp`'s request for a code that was asked without PKCE.
 fn token_request(code: &str) -> TokenRequest {
     TokenRequest {
-        client_id: "sp".into(),
-        client_secret: Secret::new("sp's secret".into()),
+        credentials: by_post("sp", "sp's secret"),
         redirect_uri: SP_CALLBACK.into(),
         code: Secret::new(code.into()),
         code_verifier: None,

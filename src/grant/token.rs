@@ -5,6 +5,7 @@ use super::seal::Answer;
 use super::{Grants, store_code};
 use crate::assurance;
 use crate::env::Timestamp;
+use crate::ids::ClientId;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
@@ -22,10 +23,10 @@ impl Grants {
     /// Exchanges a code for an access token and an ID token.
     ///
     /// # Errors
-    /// `ClientAuthentication` and `ClientKeysMissing` before anything is touched; `GrantInvalid` for every flaw of the
+    /// Those of [`Grants::authenticate`] and `ClientKeysMissing` before anything is touched; `GrantInvalid` for every flaw of the
     /// code, which stays burnt; the hub's own failures.
     pub async fn redeem(&self, request: &TokenRequest) -> Result<TokenAnswer, ErrorCode> {
-        let client = self.authenticate(&request.client_id, request.client_secret.reveal())?;
+        let client = self.authenticate(&request.credentials).await?;
         // Asked before the code is taken: a service provider whose keys are gone for a moment does not lose it.
         let envelope = self.envelope(client, Answer::IdToken)?;
         let now = self.env.now();
@@ -44,7 +45,7 @@ impl Grants {
             }
             Taken::Gone => return Err(ErrorCode::CodeUnknown),
         };
-        self.check_binding(request, &record)?;
+        self.check_binding(&client.registration.client_id, request, &record)?;
 
         let id_token = self.id_token(&record, client.id_token_signed_response_alg, now).await?;
         let id_token = envelope.close(id_token)?;
@@ -61,8 +62,8 @@ impl Grants {
         Ok(TokenAnswer::new(access_token, self.lives.access_token.as_secs(), id_token, &record.token.scopes))
     }
 
-    fn check_binding(&self, request: &TokenRequest, record: &CodeRecord) -> Result<(), ErrorCode> {
-        if record.token.client_id != request.client_id {
+    fn check_binding(&self, client_id: &ClientId, request: &TokenRequest, record: &CodeRecord) -> Result<(), ErrorCode> {
+        if record.token.client_id != *client_id {
             return Err(ErrorCode::CodeOfAnother);
         }
         if record.redirect_uri != request.redirect_uri {

@@ -7,7 +7,7 @@ use serde::Serialize;
 
 use super::acr::{Level, Platform};
 use super::authorize::{Prompt, ResponseMode};
-use super::token::AUTH_METHODS;
+use super::client_auth::{AUTH_METHODS, AuthMethod};
 use crate::ids::Scope;
 
 /// Paths under `base_url` (decisions 2).
@@ -84,6 +84,7 @@ struct Document<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     userinfo_encryption_enc_values_supported: Option<&'static [&'static str]>,
     token_endpoint_auth_methods_supported: &'static [&'static str],
+    token_endpoint_auth_signing_alg_values_supported: &'static [&'static str],
     claims_supported: &'a [String],
     ui_locales_supported: &'a [String],
     claims_parameter_supported: bool,
@@ -98,6 +99,8 @@ struct Document<'a> {
     revocation_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     revocation_endpoint_auth_methods_supported: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    revocation_endpoint_auth_signing_alg_values_supported: Option<&'static [&'static str]>,
     #[serde(skip_serializing_if = "Option::is_none")]
     introspection_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -136,6 +139,7 @@ impl<'a> From<&Provider<'a>> for Document<'a> {
             userinfo_encryption_alg_values_supported: algs,
             userinfo_encryption_enc_values_supported: encs,
             token_endpoint_auth_methods_supported: AUTH_METHODS,
+            token_endpoint_auth_signing_alg_values_supported: SIGNING_ALGS,
             claims_supported: provider.claims,
             ui_locales_supported: provider.ui_locales,
             claims_parameter_supported: true,
@@ -144,14 +148,18 @@ impl<'a> From<&Provider<'a>> for Document<'a> {
             end_session_endpoint: has(Feature::EndSession).then(|| at(path::END_SESSION)),
             revocation_endpoint: has(Feature::Revocation).then(|| at(path::REVOCATION)),
             revocation_endpoint_auth_methods_supported: has(Feature::Revocation).then_some(AUTH_METHODS),
+            revocation_endpoint_auth_signing_alg_values_supported: has(Feature::Revocation).then_some(SIGNING_ALGS),
             introspection_endpoint: has(Feature::Introspection).then(|| at(path::INTROSPECTION)),
-            introspection_endpoint_auth_methods_supported: has(Feature::Introspection).then_some(AUTH_METHODS),
+            introspection_endpoint_auth_methods_supported: has(Feature::Introspection).then_some(INTROSPECTION_AUTH_METHODS),
             code_challenge_methods_supported: &["S256"],
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
         }
     }
 }
+
+/// Id and secret in the body, and nothing else (R204; decisions 6).
+const INTROSPECTION_AUTH_METHODS: &[&str] = &[AuthMethod::ClientSecretPost.as_str()];
 
 /// What a service provider's key may be used with on the high platform (decisions 6).
 const ENCRYPTION_ALGS: &[&str] = &["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"];
@@ -193,7 +201,8 @@ mod tests {
             "subject_types_supported": ["pairwise"],
             "id_token_signing_alg_values_supported": ["ES256", "RS256"],
             "userinfo_signing_alg_values_supported": ["ES256", "RS256"],
-            "token_endpoint_auth_methods_supported": ["client_secret_post"],
+            "token_endpoint_auth_methods_supported": ["client_secret_post", "client_secret_basic", "private_key_jwt"],
+            "token_endpoint_auth_signing_alg_values_supported": ["ES256", "RS256"],
             "claims_supported": ["sub", "email"],
             "ui_locales_supported": ["en", "fr"],
             "claims_parameter_supported": true,
@@ -210,7 +219,14 @@ mod tests {
     fn an_endpoint_is_published_if_and_only_if_it_works() {
         for (feature, members) in [
             (Feature::EndSession, &["end_session_endpoint"][..]),
-            (Feature::Revocation, &["revocation_endpoint", "revocation_endpoint_auth_methods_supported"]),
+            (
+                Feature::Revocation,
+                &[
+                    "revocation_endpoint",
+                    "revocation_endpoint_auth_methods_supported",
+                    "revocation_endpoint_auth_signing_alg_values_supported",
+                ],
+            ),
             (Feature::Introspection, &["introspection_endpoint", "introspection_endpoint_auth_methods_supported"]),
         ] {
             let without = of(Platform::Standard, &[]);

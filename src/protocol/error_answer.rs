@@ -22,6 +22,28 @@ struct Body {
     error_description: &'static str,
 }
 
+/// Where a client put what should prove who it is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Used {
+    /// The form body, or nothing.
+    Body,
+    /// The `Authorization` header.
+    Header,
+}
+
+impl ErrorAnswer {
+    /// The answer to a client that may have failed to authenticate.
+    #[must_use]
+    pub fn to_client(code: ErrorCode, used: Used) -> Self {
+        let mut answer = Self::from(code);
+        // RFC 6749, 5.2: only if the client tried the header. RFC 7617, 2: a realm is required.
+        if used == Used::Header && code.entry().oauth == "invalid_client" {
+            answer.www_authenticate = Some("Basic realm=\"token\"");
+        }
+        answer
+    }
+}
+
 impl From<ErrorCode> for ErrorAnswer {
     fn from(code: ErrorCode) -> Self {
         let entry = code.entry();
@@ -37,8 +59,6 @@ impl From<ErrorCode> for ErrorAnswer {
 
 fn challenge(code: ErrorCode) -> Option<&'static str> {
     match code {
-        // RFC 6749, 5.2: only if the client tried the header. RFC 7617, 2: a realm is required.
-        ErrorCode::ClientAuthenticationByHeader => Some("Basic realm=\"token\""),
         // RFC 6750, 3
         ErrorCode::BearerMissing
         | ErrorCode::BearerTwice
@@ -65,11 +85,30 @@ mod tests {
 
     #[test]
     fn a_failed_client_is_challenged_only_where_it_used_the_header() {
-        let by_body = ErrorAnswer::from(ErrorCode::ClientAuthentication);
-        let by_header = ErrorAnswer::from(ErrorCode::ClientAuthenticationByHeader);
+        let by_body = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Body);
+        let by_header = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Header);
         assert_eq!((by_body.status, by_body.www_authenticate), (401, None));
         assert_eq!((by_header.status, by_header.www_authenticate), (401, Some("Basic realm=\"token\"")));
         assert_eq!(by_body.body, by_header.body, "they look alike");
+        assert_eq!(ErrorAnswer::to_client(ErrorCode::TokenCodeMissing, Used::Header).www_authenticate, None);
+    }
+
+    #[test]
+    fn who_did_not_prove_itself_reads_the_same_whatever_was_wrong() {
+        for code in [
+            ErrorCode::ClientHeaderMalformed,
+            ErrorCode::ClientUnknown,
+            ErrorCode::ClientOtherMethod,
+            ErrorCode::ClientSecretNotYet,
+            ErrorCode::ClientSecretExpired,
+            ErrorCode::ClientAssertionTypeUnsupported,
+            ErrorCode::AssertionUnproven,
+        ] {
+            for used in [Used::Body, Used::Header] {
+                let wrong_secret = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, used);
+                assert_eq!(ErrorAnswer::to_client(code, used), wrong_secret, "{code:?}");
+            }
+        }
     }
 
     #[test]

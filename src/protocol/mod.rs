@@ -9,6 +9,7 @@
 //! | [`authorize`] | the authorization request, and the answer that travels back by a proven redirect | 3 |
 //! | [`registration`] | what the checks must know of a service provider | 15 |
 //! | [`pkce`] | challenge and verifier | 3, 6 |
+//! | [`client_auth`] | how a client says who it is | 6 |
 //! | [`token`] | the token request and its answer | 6 |
 //! | [`userinfo`] | the bearer token of a userinfo request | 6 |
 //! | [`error_answer`] | an error as JSON, with its status and challenge | 6, 13 |
@@ -18,6 +19,7 @@ pub mod acr;
 pub mod alg;
 pub mod authorize;
 pub mod catalogue;
+pub mod client_auth;
 pub mod discovery;
 pub mod error_answer;
 pub mod json;

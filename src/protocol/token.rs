@@ -1,27 +1,22 @@
-//! The token request and its answer (RFC 6749, 4.1.3 and 5.1), `client_secret_post` only.
+//! The token request and its answer (RFC 6749, 4.1.3 and 5.1).
 //!
 //! Owns: the shape of both, and the code of every format error (decisions 6). Must not know: who the client is, whether
-//! its secret is right, what became of the code. The verifier's shape is judged with its proof ([`super::pkce`]), after
+//! what it offers proves it ([`super::client_auth`] reads that), what became of the code. The verifier's shape is judged with its proof ([`super::pkce`]), after
 //! the code is taken: a wrong verifier must burn the code.
 
 use std::fmt;
 
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
 use serde::Serialize;
 
 use super::catalogue::ErrorCode;
+use super::client_auth::{self, Credentials};
 use super::params::{Params, is_form_urlencoded};
-use crate::ids::{ClientId, Scope, Secret};
-
-/// The ways to authenticate that work, by their registered names.
-pub const AUTH_METHODS: &[&str] = &["client_secret_post"];
+use crate::ids::{Scope, Secret};
 
 /// A well-formed token request. Its client is not authenticated yet, and its code not known to exist.
 #[derive(Clone, Debug)]
 pub struct TokenRequest {
-    pub client_id: ClientId,
-    pub client_secret: Secret<String>,
+    pub credentials: Credentials,
     pub redirect_uri: String,
     pub code: Secret<String>,
     /// As sent; [`super::pkce::proves`] judges it.
@@ -37,7 +32,7 @@ pub fn parse(content_type: Option<&str>, authorization: &[&[u8]], body: &Params)
         return Err(ErrorCode::TokenNotForm);
     }
     let asked = Asked::read(body)?;
-    let (client_id, client_secret) = asked.client(authorization)?;
+    let credentials = client_auth::read(body, authorization)?;
     match asked.grant_type {
         None => return Err(ErrorCode::TokenGrantTypeMissing),
         Some("authorization_code") => {}
@@ -46,8 +41,7 @@ pub fn parse(content_type: Option<&str>, authorization: &[&[u8]], body: &Params)
     let redirect_uri = asked.redirect_uri.ok_or(ErrorCode::TokenRedirectUriMissing)?;
     let code = asked.code.ok_or(ErrorCode::TokenCodeMissing)?;
     Ok(TokenRequest {
-        client_id: ClientId::from(client_id),
-        client_secret: Secret::new(client_secret.to_owned()),
+        credentials,
         redirect_uri: redirect_uri.to_owned(),
         code: Secret::new(code.to_owned()),
         code_verifier: asked.code_verifier.map(|verifier| Secret::new(verifier.to_owned())),
@@ -80,66 +74,24 @@ impl fmt::Debug for TokenAnswer {
     }
 }
 
-/// Every parameter that is read, each at most once. An empty one is absent.
+/// Every parameter that is read besides the client's, each at most once. An empty one is absent.
 struct Asked<'a> {
     grant_type: Option<&'a str>,
-    client_id: Option<&'a str>,
-    client_secret: Option<&'a str>,
     redirect_uri: Option<&'a str>,
     code: Option<&'a str>,
     code_verifier: Option<&'a str>,
-    client_assertion: Option<&'a str>,
 }
 
 impl<'a> Asked<'a> {
     fn read(body: &'a Params) -> Result<Self, ErrorCode> {
         let once = |name: &str, twice: ErrorCode| body.one(name).map_err(|_| twice);
-        once("client_assertion_type", ErrorCode::TokenClientAssertionTypeTwice)?;
         Ok(Self {
             grant_type: once("grant_type", ErrorCode::TokenGrantTypeTwice)?,
-            client_id: once("client_id", ErrorCode::TokenClientIdTwice)?,
-            client_secret: once("client_secret", ErrorCode::TokenClientSecretTwice)?,
             redirect_uri: once("redirect_uri", ErrorCode::TokenRedirectUriTwice)?,
             code: once("code", ErrorCode::TokenCodeTwice)?,
             code_verifier: once("code_verifier", ErrorCode::TokenCodeVerifierTwice)?,
-            client_assertion: once("client_assertion", ErrorCode::TokenClientAssertionTwice)?,
         })
     }
-
-    /// Id and secret, if they came by the one method that may be registered today (RFC 6749, 2.3: never more than one).
-    fn client(&self, authorization: &[&[u8]]) -> Result<(&'a str, &'a str), ErrorCode> {
-        let methods = [self.client_secret.is_some(), self.client_assertion.is_some()];
-        let methods = methods.into_iter().filter(|used| *used).count() + authorization.len();
-        if methods > 1 {
-            return Err(ErrorCode::TokenTwoMethods);
-        }
-        if let Some(header) = authorization.first() {
-            return Err(match (self.client_id, basic_client_id(header)) {
-                (Some(body), Some(header)) if body != header => ErrorCode::TokenClientIdDiffers,
-                // Answered as a wrong secret is: which method an SP has registered is nobody else's business.
-                _ => ErrorCode::ClientAuthenticationByHeader,
-            });
-        }
-        if self.client_assertion.is_some() {
-            return Err(ErrorCode::ClientAuthentication);
-        }
-        let client_id = self.client_id.ok_or(ErrorCode::TokenClientIdMissing)?;
-        let client_secret = self.client_secret.ok_or(ErrorCode::TokenClientSecretMissing)?;
-        Ok((client_id, client_secret))
-    }
-}
-
-/// The user half of a Basic header, form-decoded (RFC 6749, 2.3.1).
-fn basic_client_id(header: &[u8]) -> Option<String> {
-    let (scheme, credentials) = std::str::from_utf8(header).ok()?.split_once(' ')?;
-    if !scheme.eq_ignore_ascii_case("Basic") {
-        return None;
-    }
-    let credentials = STANDARD.decode(credentials.trim_matches(' ')).ok()?;
-    let client_id = credentials.split(|c| *c == b':').next()?;
-    // As the value of a form field; a raw `&` or `=` can't be in a form-encoded half.
-    let field = [b"id=".as_slice(), client_id].concat();
-    url::form_urlencoded::parse(&field).next().map(|(_, value)| value.into_owned())
 }
 
 #[cfg(test)]
@@ -160,15 +112,11 @@ mod tests {
         GOOD.split('&').filter(|pair| !pair.starts_with(&format!("{name}="))).collect::<Vec<_>>().join("&")
     }
 
-    fn basic(id: &str) -> String {
-        format!("Basic {}", STANDARD.encode(format!("{id}:s3cret")))
-    }
-
     #[test]
     fn a_whole_request_is_read() {
         let request = read(&format!("{GOOD}&code_verifier=v&unknown=1&unknown=2"), &[]).unwrap();
-        assert_eq!(request.client_id.as_str(), "sp");
-        assert_eq!(request.client_secret.reveal(), "s3cret");
+        assert!(matches!(&request.credentials, Credentials::SecretPost { client_id, secret }
+            if client_id.as_str() == "sp" && secret.reveal() == "s3cret"));
         assert_eq!(request.redirect_uri, "https://sp.example/cb");
         assert_eq!(request.code.reveal(), "C");
         assert_eq!(request.code_verifier.unwrap().reveal(), "v");
@@ -222,33 +170,6 @@ mod tests {
             let body = format!("grant_type={grant_type}&client_id=sp&client_secret=s3cret");
             assert_eq!(read(&body, &[]).unwrap_err(), ErrorCode::TokenGrantTypeUnsupported);
         }
-    }
-
-    #[test]
-    fn two_methods_at_once_are_refused() {
-        assert_eq!(read(GOOD, &[&basic("sp")]).unwrap_err(), ErrorCode::TokenTwoMethods);
-        assert_eq!(read(&format!("{GOOD}&client_assertion=j"), &[]).unwrap_err(), ErrorCode::TokenTwoMethods);
-        let no_secret = without("client_secret");
-        assert_eq!(read(&no_secret, &[&basic("sp"), &basic("sp")]).unwrap_err(), ErrorCode::TokenTwoMethods);
-        let assertion = format!("{no_secret}&client_assertion=j");
-        assert_eq!(read(&assertion, &[&basic("sp")]).unwrap_err(), ErrorCode::TokenTwoMethods);
-    }
-
-    #[test]
-    fn a_method_that_is_not_registered_looks_like_a_wrong_secret() {
-        let no_secret = without("client_secret");
-        for header in [basic("sp").as_str(), "Basic", "Basic !", "Bearer x", "", "basic  c3A6cw=="] {
-            assert_eq!(read(&no_secret, &[header]).unwrap_err(), ErrorCode::ClientAuthenticationByHeader, "{header}");
-        }
-        let assertion = format!("{no_secret}&client_assertion=j");
-        assert_eq!(read(&assertion, &[]).unwrap_err(), ErrorCode::ClientAuthentication);
-    }
-
-    #[test]
-    fn ids_of_header_and_body_must_not_differ() {
-        let no_secret = without("client_secret");
-        assert_eq!(read(&no_secret, &[&basic("other")]).unwrap_err(), ErrorCode::TokenClientIdDiffers);
-        assert_eq!(read(&no_secret, &[&basic("s%70")]).unwrap_err(), ErrorCode::ClientAuthenticationByHeader, "form-decoded");
     }
 
     #[test]

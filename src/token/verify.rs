@@ -72,6 +72,14 @@ pub fn open_jws(compact: &str, alg: SigningAlg, keys: &VerificationKeys) -> Resu
     Ok(Opened { header, claims })
 }
 
+/// What a compact JWS says it is signed with; nothing of it is proven.
+#[must_use]
+pub fn announced_alg(compact: &str) -> Option<SigningAlg> {
+    let header = object(compact.split('.').next()?).ok()?;
+    let alg = header.get("alg")?.as_str()?;
+    [SigningAlg::ES256, SigningAlg::RS256].into_iter().find(|known| known.as_str() == alg)
+}
+
 fn object(part: &str) -> Result<Map<String, Value>, OpenFault> {
     let bytes = digest::from_base64url(part).ok_or(OpenFault::Malformed)?;
     json::parse_object(&bytes).map_err(|_| OpenFault::Malformed)
@@ -132,6 +140,24 @@ impl VerificationKeys {
     #[must_use]
     pub fn skipped(&self) -> usize {
         self.skipped
+    }
+
+    /// True if a token signed with this algorithm could be proven.
+    #[must_use]
+    pub fn verifies(&self, alg: SigningAlg) -> bool {
+        self.keys.iter().any(|key| key.alg == alg)
+    }
+
+    /// Spends the time of a verification that fails, where there is nothing to verify and that must not be noticed.
+    pub fn rehearse(&self, alg: SigningAlg) {
+        // Numbers within range: others are refused before any arithmetic.
+        let signature: &[u8] = match alg {
+            SigningAlg::ES256 => &[1; 64],
+            SigningAlg::RS256 => &[1; 256],
+        };
+        if let Some(key) = self.keys.iter().find(|key| key.alg == alg) {
+            let _refused = key.verifier.verify(b"rehearsal", signature);
+        }
     }
 
     fn find(&self, header: &Map<String, Value>, alg: SigningAlg) -> Result<&Key, OpenFault> {

@@ -9,7 +9,7 @@ use super::hub::Hub;
 use super::pages::{Chrome, Field, FormPostPage, Locale, negotiate};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::error_answer::ErrorAnswer;
+use crate::protocol::error_answer::{ErrorAnswer, Used};
 
 /// The specification's bytes, capitals and all.
 const HTML: &str = "text/html;charset=UTF-8";
@@ -75,7 +75,16 @@ pub fn jwt(token: String) -> HttpResponse {
 /// An error as a machine reads it.
 #[must_use]
 pub fn json_error(code: ErrorCode) -> HttpResponse {
-    let answer = ErrorAnswer::from(code);
+    of_error(ErrorAnswer::from(code))
+}
+
+/// An error as a client reads it that may have failed to authenticate.
+#[must_use]
+pub fn client_error(code: ErrorCode, used: Used) -> HttpResponse {
+    of_error(ErrorAnswer::to_client(code, used))
+}
+
+fn of_error(answer: ErrorAnswer) -> HttpResponse {
     let mut response = HttpResponse::build(status_code(answer.status));
     response.insert_header((CONTENT_TYPE, JSON));
     if let Some(challenge) = answer.www_authenticate {

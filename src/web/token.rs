@@ -3,17 +3,21 @@
 use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE};
 use actix_web::{HttpRequest, HttpResponse, web};
 
-use super::answer::{json, json_error, jwt};
+use super::answer::{client_error, json, json_error, jwt};
 use super::form::{self, FormFault};
 use super::hub::Hub;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::error_answer::Used;
 use crate::protocol::{token, userinfo};
 use crate::telemetry;
 
 pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     match redeem(&hub, &request, body).await {
         Ok(answer) => json(answer),
-        Err(code) => refused(&hub, code),
+        Err(code) => {
+            let used = if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
+            client_error(refused(&hub, code), used)
+        }
     }
 }
 
@@ -32,7 +36,7 @@ async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<
 pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
     match tell(&hub, &request).await {
         Ok(token) => jwt(token),
-        Err(code) => refused(&hub, code),
+        Err(code) => json_error(refused(&hub, code)),
     }
 }
 
@@ -48,8 +52,8 @@ fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
     request.headers().get_all(AUTHORIZATION).map(|value| value.as_bytes()).collect()
 }
 
-fn refused(hub: &Hub, code: ErrorCode) -> HttpResponse {
+fn refused(hub: &Hub, code: ErrorCode) -> ErrorCode {
     hub.metrics.token_refused(code.entry().code);
     telemetry::refused(None, code, "a token or userinfo request was refused");
-    json_error(code)
+    code
 }

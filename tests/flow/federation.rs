@@ -157,7 +157,7 @@ secrets = [{{ env = "CLIENT_SECRET" }}]
     )
 }
 
-fn put(folder: &Path, name: &str, bytes: &[u8]) {
+pub fn put(folder: &Path, name: &str, bytes: &[u8]) {
     let path = folder.join(name);
     fs::create_dir_all(path.parent().unwrap()).unwrap();
     // Key files must be their owner's alone.

@@ -52,6 +52,12 @@ impl TestHub {
         Self::build(settings, |_| ()).await
     }
 
+    /// `files` are more files of the configuration folder, by name.
+    pub async fn with_files(settings: &str, files: &[(&str, String)]) -> Self {
+        let put = |folder: &Path| files.iter().for_each(|(name, text)| federation::put(folder, name, text.as_bytes()));
+        Self::build(settings, put).await
+    }
+
     /// `edit` may change any file of the configuration folder.
     pub async fn edited(edit: impl FnOnce(&Path)) -> Self {
         Self::build("", edit).await

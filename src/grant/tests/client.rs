@@ -1,28 +1,46 @@
-//! Who may redeem: nothing is learnt, and nothing burnt, by one who can't prove who they are.
+//! Who may redeem: nothing is learnt, and nothing burnt, by one who can't prove who they are (R155, R201).
 
-use super::{Hub, federation, token_request};
+use std::time::Duration;
+
+use super::{Hub, by_post, dated, federation, federation_of, service, token_request};
+use crate::config::Validity;
+use crate::config::federation::Authentication;
+use crate::env::Timestamp;
 use crate::ids::Secret;
+use crate::login::samples::OPENED;
+use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_auth::Credentials;
+use crate::protocol::error_answer::{ErrorAnswer, Used};
 use crate::protocol::token::TokenRequest;
+
+const HOUR: Duration = Duration::from_secs(3600);
+
+fn by_basic(client_id: &str, secret: &str) -> Credentials {
+    Credentials::SecretBasic { client_id: client_id.into(), secret: Secret::new(secret.into()) }
+}
 
 #[tokio::test]
 async fn a_stranger_learns_nothing_and_burns_nothing() {
-    for (attack, client_id, secret) in [
-        ("wrong secret", "sp", "guess"),
-        ("empty secret", "sp", ""),
-        ("one character more", "sp", "sp's secret "),
-        ("another SP's secret", "sp", "other's secret"),
-        ("the stored hash as secret", "sp", &crate::digest::fingerprint("sp's secret")),
-        ("unknown client", "nobody", "sp's secret"),
-        ("client id in another case", "SP", "sp's secret"),
-        ("inactive client", "off", "off's secret"),
+    for (attack, client_id, secret, logged) in [
+        ("wrong secret", "sp", "guess", ErrorCode::ClientAuthentication),
+        ("empty secret", "sp", "", ErrorCode::ClientAuthentication),
+        ("one character more", "sp", "sp's secret ", ErrorCode::ClientAuthentication),
+        ("another SP's secret", "sp", "other's secret", ErrorCode::ClientAuthentication),
+        ("the stored hash as secret", "sp", &crate::digest::fingerprint("sp's secret"), ErrorCode::ClientAuthentication),
+        ("unknown client", "nobody", "sp's secret", ErrorCode::ClientUnknown),
+        ("client id in another case", "SP", "sp's secret", ErrorCode::ClientUnknown),
+        ("inactive client", "off", "off's secret", ErrorCode::ClientUnknown),
+        ("another method than registered", "headed", "headed's secret", ErrorCode::ClientOtherMethod),
     ] {
         let hub = Hub::new();
         hub.issue("code", &[]).await;
-        let request =
-            TokenRequest { client_id: client_id.into(), client_secret: Secret::new(secret.into()), ..token_request("code") };
+        let request = TokenRequest { credentials: by_post(client_id, secret), ..token_request("code") };
         for _ in 0..2 {
-            assert_eq!(hub.grants.redeem(&request).await.err(), Some(ErrorCode::ClientAuthentication), "{attack}");
+            let refusal = hub.grants.redeem(&request).await.unwrap_err();
+            assert_eq!(refusal, logged, "{attack}");
+            let wrong_secret = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Body);
+            assert_eq!(ErrorAnswer::to_client(refusal, Used::Body), wrong_secret, "{attack}");
         }
         assert!(hub.grants.code_lives("code").await.unwrap(), "{attack}");
         hub.redeem("code").await.unwrap();
@@ -33,9 +51,20 @@ async fn a_stranger_learns_nothing_and_burns_nothing() {
 async fn a_stranger_can_not_revoke_by_replaying() {
     let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
-    let stranger = TokenRequest { client_secret: Secret::new("guess".into()), ..token_request("code") };
+    let stranger = TokenRequest { credentials: by_post("sp", "guess"), ..token_request("code") };
     assert_eq!(hub.grants.redeem(&stranger).await.err(), Some(ErrorCode::ClientAuthentication));
     assert_eq!(hub.verdict(&token).await, Ok(()));
+}
+
+#[tokio::test]
+async fn only_the_registered_method_counts_though_the_secret_is_right() {
+    let hub = Hub::new();
+    let answer = async |credentials: &Credentials| hub.grants.authenticate(credentials).await.err();
+    assert_eq!(answer(&by_basic("headed", "headed's secret")).await, None);
+    assert_eq!(answer(&by_post("sp", "sp's secret")).await, None);
+    for other in [by_post("headed", "headed's secret"), by_basic("sp", "sp's secret")] {
+        assert_eq!(answer(&other).await, Some(ErrorCode::ClientOtherMethod));
+    }
 }
 
 #[tokio::test]
@@ -43,8 +72,45 @@ async fn either_secret_works_while_one_replaces_the_other() {
     let hub = Hub::new();
     for secret in ["sp's secret", "sp's next secret"] {
         hub.issue(secret, &[]).await;
-        let request = TokenRequest { client_secret: Secret::new(secret.into()), ..token_request(secret) };
+        let request = TokenRequest { credentials: by_post("sp", secret), ..token_request(secret) };
         hub.grants.redeem(&request).await.unwrap();
+    }
+}
+
+/// The old one ends an hour after the new one has begun: nobody needs an appointment.
+#[tokio::test]
+async fn a_secret_counts_from_its_first_moment_to_the_one_before_its_last() {
+    let begins = OPENED + HOUR;
+    let ends = begins + HOUR;
+    let old = dated("old", Validity { not_before: None, not_after: Some(ends) });
+    let new = dated("new", Validity { not_before: Some(begins), not_after: None });
+    let mut rotating = service("sp", true, SigningAlg::ES256);
+    rotating.authentication = Authentication::SecretPost(vec![old, new]);
+    let mut hub = Hub::new();
+    hub.grants.federation = federation_of([rotating]);
+
+    let just_before = |at: Timestamp| at - Duration::from_millis(1);
+    let (early, late) = (Some(ErrorCode::ClientSecretNotYet), Some(ErrorCode::ClientSecretExpired));
+    for (now, of_old, of_new) in
+        [(just_before(begins), None, early), (begins, None, None), (just_before(ends), None, None), (ends, late, None)]
+    {
+        hub.clock.advance(now.since(hub.now()));
+        for (secret, expected) in [("old", of_old), ("new", of_new), ("older", Some(ErrorCode::ClientAuthentication))] {
+            assert_eq!(hub.grants.authenticate(&by_post("sp", secret)).await.err(), expected, "{secret} at {now:?}");
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_secret_listed_twice_counts_in_both_its_spans() {
+    let first = dated("same", Validity { not_before: None, not_after: Some(OPENED) });
+    let again = dated("same", Validity { not_before: Some(OPENED), not_after: None });
+    for secrets in [vec![first.clone(), again.clone()], vec![again, first]] {
+        let mut twice = service("sp", true, SigningAlg::ES256);
+        twice.authentication = Authentication::SecretPost(secrets);
+        let mut hub = Hub::new();
+        hub.grants.federation = federation_of([twice]);
+        assert!(hub.grants.authenticate(&by_post("sp", "same")).await.is_ok());
     }
 }
 
@@ -54,7 +120,7 @@ async fn a_service_provider_that_was_switched_off_gets_nothing_more() {
     let (token, _) = hub.tokens("code", &[]).await;
     hub.issue("another code", &[]).await;
     hub.grants.federation = federation(false);
-    assert_eq!(hub.redeem("another code").await, Err(ErrorCode::ClientAuthentication));
+    assert_eq!(hub.redeem("another code").await, Err(ErrorCode::ClientUnknown));
     assert_eq!(hub.grants.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
     hub.grants.federation = federation(true);
     hub.redeem("another code").await.unwrap();

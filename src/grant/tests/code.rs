@@ -5,7 +5,7 @@ use std::sync::{Arc, Barrier};
 use async_trait::async_trait;
 use tokio::sync::Notify;
 
-use super::{CODE_LIFE, Hub, MILLISECOND, token_request};
+use super::{CODE_LIFE, Hub, MILLISECOND, by_post, token_request};
 use crate::assurance::Level;
 use crate::env::Timestamp;
 use crate::ids::Secret;
@@ -101,8 +101,7 @@ async fn any_flaw_burns_the_code() {
 }
 
 fn as_other(request: &mut TokenRequest) {
-    request.client_id = "other".into();
-    request.client_secret = Secret::new("other's secret".into());
+    request.credentials = by_post("other", "other's secret");
 }
 
 #[tokio::test]

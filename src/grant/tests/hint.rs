@@ -7,7 +7,7 @@ use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use serde_json::json;
 
-use super::{Hub, read, token_request};
+use super::{Hub, by_post, read, token_request};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{Secret, Subject};
@@ -102,8 +102,7 @@ async fn forged_and_borrowed_hints_are_refused() {
 async fn the_hint_of_another_service_provider_is_refused_and_its_own_accepted() {
     let hub = Hub::new();
     hub.issue("code", &[("client_id", "other")]).await;
-    let redeem =
-        TokenRequest { client_id: "other".into(), client_secret: Secret::new("other's secret".into()), ..token_request("code") };
+    let redeem = TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
     let answer = serde_json::to_value(hub.grants.redeem(&redeem).await.unwrap()).unwrap();
     let hint = answer["id_token"].as_str().unwrap();
     assert_eq!(wanted(&hub, hint), Err(ErrorCode::IdTokenHintInvalid));

@@ -84,7 +84,7 @@ async fn keys_that_are_gone_for_a_moment_burn_no_code() {
 async fn whether_a_service_provider_has_keys_is_told_to_itself_alone() {
     let mut hub = Hub::high();
     hub.registers(keys("sig"), ECDH);
-    let stranger = TokenRequest { client_secret: Secret::new("guessed".into()), ..token_request("code") };
+    let stranger = TokenRequest { credentials: by_post("sp", "guessed"), ..token_request("code") };
     assert_eq!(hub.grants.redeem(&stranger).await.err(), Some(ErrorCode::ClientAuthentication));
     assert_eq!(hub.grants.userinfo("guessed").await, Err(ErrorCode::AccessTokenInvalid));
 }

@@ -5,9 +5,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::seal::unsealed;
-use super::{Hub, ID_TOKEN_LIFE, MILLISECOND, TOKEN_LIFE, read, token_request};
+use super::{Hub, ID_TOKEN_LIFE, MILLISECOND, TOKEN_LIFE, by_post, read, token_request};
 use crate::assurance::{Level, Platform};
-use crate::ids::Secret;
 use crate::login::samples::{ISSUER, NONCE, OPENED, proven};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::token::TokenRequest;
@@ -101,8 +100,7 @@ async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
 async fn each_service_provider_gets_its_own_algorithm_audience_and_a_true_signature() {
     let hub = Hub::new();
     hub.grants.issue(hub.grant("code", &[("client_id", "other")])).await.unwrap();
-    let request =
-        TokenRequest { client_id: "other".into(), client_secret: Secret::new("other's secret".into()), ..token_request("code") };
+    let request = TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
     let answer = serde_json::to_value(hub.grants.redeem(&request).await.unwrap()).unwrap();
     let userinfo = hub.grants.userinfo(answer["access_token"].as_str().unwrap()).await.unwrap();
     let keys = VerificationKeys::from_jwks(&RING.jwks(OPENED, Duration::ZERO)).unwrap();

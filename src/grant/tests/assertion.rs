@@ -1,0 +1,138 @@
+//! `private_key_jwt` beside what the whole hub's flow tests show: keys that are fetched, clients beside each other, a
+//! store that is full (R201; RFC 7523, 3).
+
+use std::sync::{Arc, LazyLock, Mutex};
+use std::time::Duration;
+
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use josekit::jws::{ES256, JwsSigner, RS256};
+use serde_json::{Map, Value, json};
+
+use super::{Hub, ROOMY, federation_of, service_with};
+use crate::config::federation::Authentication;
+use crate::config::{JwksUri, KeySource, Service};
+use crate::digest;
+use crate::egress::fake::{FakeServer, Told};
+use crate::egress::guard::Schemes;
+use crate::grant::client_keys::KeyDirectory;
+use crate::ids::Secret;
+use crate::login::samples::ISSUER;
+use crate::protocol::alg::SigningAlg;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::client_auth::Credentials;
+use crate::store::{Capacities, Kind};
+use crate::token::ClientKeys;
+
+static EC: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
+static NEXT_EC: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
+static RSA: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_rsa_key(2048).unwrap());
+
+fn set(keys: &[(&Jwk, &str)]) -> Value {
+    let public = |(jwk, kid): &(&Jwk, &str)| {
+        let public = jwk.to_public_key().unwrap();
+        let mut members: Map<String, Value> = public.as_ref().clone();
+        members.insert("kid".into(), (*kid).into());
+        Value::Object(members)
+    };
+    json!({ "keys": keys.iter().map(public).collect::<Vec<_>>() })
+}
+
+fn inline(keys: &[(&Jwk, &str)]) -> KeySource {
+    KeySource::Inline(Arc::new(ClientKeys::from_jwks(set(keys).to_string().as_bytes()).unwrap()))
+}
+
+fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> Service {
+    Service { authentication: Authentication::PrivateKeyJwt(alg), ..service_with(client_id, keys) }
+}
+
+impl Hub {
+    fn of_signers(capacities: Capacities, services: Vec<Service>) -> Self {
+        let mut hub = Self::with(capacities);
+        hub.grants.federation = federation_of(services);
+        hub.grants.client_keys = Arc::new(KeyDirectory::new(&hub.grants.federation).unwrap());
+        hub
+    }
+
+    /// Authenticates by a right assertion of this client, signed with this key under this `kid`.
+    async fn assert_as(
+        &self,
+        client_id: &str,
+        alg: SigningAlg,
+        (key, kid): (&Jwk, &str),
+        jti: &str,
+    ) -> Result<String, ErrorCode> {
+        let exp = self.now().seconds() + 60;
+        let claims = json!({ "iss": client_id, "sub": client_id, "aud": ISSUER, "exp": exp, "jti": jti });
+        let part = |value: &Value| digest::base64url(value.to_string().as_bytes());
+        let input = format!("{}.{}", part(&json!({ "alg": alg.as_str(), "kid": kid })), part(&claims));
+        let signer: Box<dyn JwsSigner> = match alg {
+            SigningAlg::ES256 => Box::new(ES256.signer_from_jwk(key).unwrap()),
+            SigningAlg::RS256 => Box::new(RS256.signer_from_jwk(key).unwrap()),
+        };
+        let assertion = format!("{input}.{}", digest::base64url(&signer.sign(input.as_bytes()).unwrap()));
+        let offered = Credentials::Assertion { claimed: Some(client_id.into()), assertion: Secret::new(assertion) };
+        self.grants.authenticate(&offered).await.map(|client| client.registration.client_id.to_string())
+    }
+}
+
+#[tokio::test]
+async fn each_client_signs_with_its_registered_algorithm() {
+    let (ec, rsa) = ((&*EC, "ec"), (&*RSA, "rsa"));
+    let both = || inline(&[ec, rsa]);
+    let services = vec![signing("a", SigningAlg::ES256, both()), signing("b", SigningAlg::RS256, both())];
+    let hub = Hub::of_signers(ROOMY, services);
+    assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await.as_deref(), Ok("a"));
+    assert_eq!(hub.assert_as("b", SigningAlg::RS256, rsa, "1").await.as_deref(), Ok("b"), "its jti is its own");
+    assert_eq!(hub.assert_as("a", SigningAlg::RS256, rsa, "2").await, Err(ErrorCode::AssertionUnproven));
+    assert_eq!(hub.assert_as("b", SigningAlg::ES256, ec, "2").await, Err(ErrorCode::AssertionUnproven));
+    assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await, Err(ErrorCode::AssertionReplayed));
+}
+
+#[tokio::test]
+async fn an_assertion_that_can_not_be_remembered_does_not_count() {
+    let ec = (&*EC, "ec");
+    let services = vec![signing("a", SigningAlg::ES256, inline(&[ec]))];
+    let hub = Hub::of_signers(Capacities { assertions: 1, ..ROOMY }, services);
+    hub.assert_as("a", SigningAlg::ES256, ec, "1").await.unwrap();
+    assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "2").await, Err(ErrorCode::StoreFull));
+    hub.clock.advance(Duration::from_secs(120));
+    hub.assert_as("a", SigningAlg::ES256, ec, "2").await.unwrap();
+}
+
+#[tokio::test]
+async fn a_stranger_fills_no_place_in_the_store() {
+    let hub = Hub::of_signers(ROOMY, vec![signing("a", SigningAlg::ES256, inline(&[(&EC, "ec")]))]);
+    assert_eq!(hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await, Err(ErrorCode::AssertionUnproven));
+    assert_eq!(hub.grants.store.count(Kind::Assertion), 0);
+}
+
+/// A rotation needs no appointment, and no restart: the unknown `kid` has the keys fetched, at most once a minute.
+#[tokio::test]
+async fn a_new_key_counts_at_once_and_unknown_ones_do_not_make_the_hub_call_at_will() {
+    let answer = Arc::new(Mutex::new(Told::status(503)));
+    let told = Arc::clone(&answer);
+    let server = FakeServer::start(move |_| told.lock().unwrap().clone()).await;
+    let address = JwksUri {
+        uri: format!("{}/jwks", server.base()).parse().unwrap(),
+        schemes: Schemes::HttpToo,
+        internal_hosts: vec!["127.0.0.1".into()],
+    };
+    let hub = Hub::of_signers(ROOMY, vec![signing("a", SigningAlg::ES256, KeySource::Uri(address))]);
+    let (one, two) = ((&*EC, "one"), (&*NEXT_EC, "two"));
+    assert_eq!(hub.assert_as("a", SigningAlg::ES256, one, "0").await, Err(ErrorCode::ClientKeysUnavailable));
+    assert_eq!(server.asked(), 0, "a stranger can't make the hub fetch keys that it has none of: that is its own round's");
+
+    *answer.lock().unwrap() = Told::json(&set(&[one]));
+    hub.grants.client_keys.refresh(&hub.grants.env).await;
+    hub.assert_as("a", SigningAlg::ES256, one, "1").await.unwrap();
+    *answer.lock().unwrap() = Told::json(&set(&[one, two]));
+    hub.assert_as("a", SigningAlg::ES256, two, "2").await.unwrap();
+    hub.assert_as("a", SigningAlg::ES256, one, "3").await.unwrap();
+    let asked = server.asked();
+    for jti in ["4", "5", "6"] {
+        let unknown = hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "three"), jti).await;
+        assert_eq!(unknown, Err(ErrorCode::AssertionUnproven));
+    }
+    assert_eq!(server.asked(), asked);
+}

@@ -1,0 +1,314 @@
+//! How a client says who it is (RFC 6749, 2.3; RFC 7521, 4.2; OpenID Connect Core 1.0, 9).
+//!
+//! Owns: the registered names of the methods, and what of a request is which method. Must not know: who the client is,
+//! which method it has registered, whether its secret or signature is right.
+
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::catalogue::ErrorCode;
+use super::json;
+use super::params::Params;
+use crate::digest;
+use crate::ids::{ClientId, Secret};
+
+/// A way to authenticate, by its registered name.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum AuthMethod {
+    /// Id and secret in the form body (the federation's way).
+    #[default]
+    ClientSecretPost,
+    /// Id and secret in the Authorization header, each form-encoded.
+    ClientSecretBasic,
+    /// A JWT signed with the client's private key (RFC 7523).
+    PrivateKeyJwt,
+}
+
+impl AuthMethod {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::ClientSecretPost => "client_secret_post",
+            Self::ClientSecretBasic => "client_secret_basic",
+            Self::PrivateKeyJwt => "private_key_jwt",
+        }
+    }
+}
+
+/// The ways to authenticate that work, by their registered names.
+pub const AUTH_METHODS: &[&str] =
+    &[AuthMethod::ClientSecretPost.as_str(), AuthMethod::ClientSecretBasic.as_str(), AuthMethod::PrivateKeyJwt.as_str()];
+
+/// RFC 7523, 2.2.
+pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
+
+/// What a client offered as proof of who it is. Nothing of it is believed yet.
+#[derive(Clone, Debug)]
+pub enum Credentials {
+    SecretPost {
+        client_id: ClientId,
+        secret: Secret<String>,
+    },
+    SecretBasic {
+        client_id: ClientId,
+        secret: Secret<String>,
+    },
+    Assertion {
+        /// Who the assertion says it is from; `None` if it can't be read.
+        claimed: Option<ClientId>,
+        assertion: Secret<String>,
+    },
+}
+
+/// What a request holds of client authentication. `authorization` is every `Authorization` header, `body` the form.
+///
+/// # Errors
+/// No method, more than one, ids that differ, a parameter missing or twice; a header that can't be read.
+pub fn read(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, ErrorCode> {
+    let once = |name: &str, twice: ErrorCode| body.one(name).map_err(|_| twice);
+    let client_id = once("client_id", ErrorCode::TokenClientIdTwice)?;
+    let client_secret = once("client_secret", ErrorCode::TokenClientSecretTwice)?;
+    let assertion = once("client_assertion", ErrorCode::TokenClientAssertionTwice)?;
+    let assertion_type = once("client_assertion_type", ErrorCode::TokenClientAssertionTypeTwice)?;
+
+    // RFC 6749, 2.3: never more than one method in a request.
+    let by_assertion = assertion.is_some() || assertion_type.is_some();
+    let methods = usize::from(client_secret.is_some()) + usize::from(by_assertion) + authorization.len();
+    if methods > 1 {
+        return Err(ErrorCode::TokenTwoMethods);
+    }
+    if let Some(header) = authorization.first() {
+        return by_header(client_id, header);
+    }
+    if by_assertion {
+        return by_jwt(client_id, assertion_type, assertion);
+    }
+    let client_id = client_id.ok_or(ErrorCode::TokenClientIdMissing)?;
+    let secret = client_secret.ok_or(ErrorCode::TokenClientSecretMissing)?;
+    Ok(Credentials::SecretPost { client_id: client_id.into(), secret: Secret::new(secret.to_owned()) })
+}
+
+fn by_header(in_body: Option<&str>, header: &[u8]) -> Result<Credentials, ErrorCode> {
+    let (client_id, secret) = basic(header).ok_or(ErrorCode::ClientHeaderMalformed)?;
+    if in_body.is_some_and(|in_body| in_body != client_id) {
+        return Err(ErrorCode::TokenClientIdDiffers);
+    }
+    Ok(Credentials::SecretBasic { client_id: client_id.as_str().into(), secret: Secret::new(secret) })
+}
+
+fn by_jwt(in_body: Option<&str>, kind: Option<&str>, assertion: Option<&str>) -> Result<Credentials, ErrorCode> {
+    let kind = kind.ok_or(ErrorCode::TokenClientAssertionTypeMissing)?;
+    let assertion = assertion.ok_or(ErrorCode::TokenClientAssertionMissing)?;
+    if kind != JWT_BEARER {
+        return Err(ErrorCode::ClientAssertionTypeUnsupported);
+    }
+    let claimed = claimed_issuer(assertion);
+    // RFC 7521, 4.2: the client_id beside an assertion is unnecessary, and must name the same client.
+    if let (Some(in_body), Some(claimed)) = (in_body, &claimed)
+        && in_body != claimed
+    {
+        return Err(ErrorCode::TokenClientIdDiffers);
+    }
+    let claimed = claimed.map(|claimed| claimed.as_str().into());
+    Ok(Credentials::Assertion { claimed, assertion: Secret::new(assertion.to_owned()) })
+}
+
+/// Both halves of a Basic header, form-decoded (RFC 6749, 2.3.1; RFC 7617, 2).
+fn basic(header: &[u8]) -> Option<(String, String)> {
+    let (scheme, credentials) = std::str::from_utf8(header).ok()?.split_once(' ')?;
+    if !scheme.eq_ignore_ascii_case("Basic") {
+        return None;
+    }
+    let credentials = String::from_utf8(STANDARD.decode(credentials.trim_matches(' ')).ok()?).ok()?;
+    let (client_id, secret) = credentials.split_once(':')?;
+    let (client_id, secret) = (form_decoded(client_id)?, form_decoded(secret)?);
+    (!client_id.is_empty()).then_some((client_id, secret))
+}
+
+/// One value of a form. `None` where it can't be one: a raw `&` ends a field, and would hide what stands behind it.
+fn form_decoded(half: &str) -> Option<String> {
+    if half.contains('&') {
+        return None;
+    }
+    let field = format!("value={half}");
+    url::form_urlencoded::parse(field.as_bytes()).next().map(|(_, value)| value.into_owned())
+}
+
+/// `iss` of a compact JWS, from bytes that nobody has proven: it says whose keys to try, and no more.
+fn claimed_issuer(assertion: &str) -> Option<String> {
+    let payload = assertion.split('.').nth(1).and_then(digest::from_base64url)?;
+    let claims = json::parse_object(&payload).ok()?;
+    claims.get("iss").and_then(Value::as_str).map(str::to_owned)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::protocol::error_answer::ErrorAnswer;
+    use proptest::prelude::*;
+    use serde_json::json;
+
+    fn offered(body: &str, headers: &[&str]) -> Result<Credentials, ErrorCode> {
+        let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
+        read(&Params::decode(body.as_bytes()), &headers)
+    }
+
+    fn refusal(body: &str, headers: &[&str]) -> ErrorCode {
+        offered(body, headers).unwrap_err()
+    }
+
+    fn basic_of(both: &str) -> String {
+        format!("Basic {}", STANDARD.encode(both))
+    }
+
+    /// A token of this issuer, signed by nobody.
+    fn assertion_of(issuer: &str) -> String {
+        let part = |value: Value| digest::base64url(value.to_string().as_bytes());
+        format!("{}.{}.c2ln", part(json!({ "alg": "ES256" })), part(json!({ "iss": issuer })))
+    }
+
+    fn by_assertion(assertion: &str) -> String {
+        let pairs = [("client_assertion_type", JWT_BEARER), ("client_assertion", assertion)];
+        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+    }
+
+    #[test]
+    fn each_method_is_known_by_what_it_sends() {
+        let Ok(Credentials::SecretPost { client_id, secret }) = offered("client_id=sp&client_secret=s+3", &[]) else { panic!() };
+        assert_eq!((client_id.as_str(), secret.reveal().as_str()), ("sp", "s 3"));
+        for body in ["", "client_id=sp", "client_secret="] {
+            let Ok(Credentials::SecretBasic { client_id, secret }) = offered(body, &[&basic_of("sp:s3")]) else { panic!() };
+            assert_eq!((client_id.as_str(), secret.reveal().as_str()), ("sp", "s3"));
+        }
+        for id in ["", "&client_id=sp"] {
+            let body = format!("{}{id}", by_assertion(&assertion_of("sp")));
+            let Ok(Credentials::Assertion { claimed, .. }) = offered(&body, &[]) else { panic!() };
+            assert_eq!(claimed.unwrap().as_str(), "sp");
+        }
+    }
+
+    /// RFC 6749, 2.3.1 and its appendix B: a `:` in an id, a `+` or `%` in a secret survive.
+    #[test]
+    fn both_halves_of_the_header_are_form_decoded() {
+        for (both, id, expected) in [
+            ("s%70:a+b%2Bc%25", "sp", "a b+c%"),
+            ("a%3Ab:c:d", "a:b", "c:d"),
+            ("sp:", "sp", ""),
+            ("sp:%C3%A9=", "sp", "é="),
+            ("sp:not%encoded", "sp", "not%encoded"),
+        ] {
+            let Ok(Credentials::SecretBasic { client_id, secret }) = offered("", &[&basic_of(both)]) else { panic!("{both}") };
+            assert_eq!((client_id.as_str(), secret.reveal().as_str()), (id, expected), "{both}");
+        }
+        let lower = basic_of("sp:s").replace("Basic ", "bAsIc  ");
+        assert!(matches!(offered("", &[&lower]), Ok(Credentials::SecretBasic { .. })), "the scheme's case, RFC 9110, 11.1");
+    }
+
+    #[test]
+    fn a_header_that_can_not_be_read_looks_like_a_wrong_secret() {
+        let not_text = format!("Basic {}", STANDARD.encode(b"sp:\xff"));
+        for header in [
+            "Basic",
+            "Basic !",
+            "Bearer x",
+            "",
+            &basic_of("sp"),
+            &basic_of(":s"),
+            &basic_of("sp&x:s"),
+            &basic_of("sp:s&x"),
+            &not_text,
+        ] {
+            assert_eq!(refusal("client_id=other", &[header]), ErrorCode::ClientHeaderMalformed, "{header}");
+        }
+        let wrong_secret = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, super::super::error_answer::Used::Header);
+        assert_eq!(
+            ErrorAnswer::to_client(ErrorCode::ClientHeaderMalformed, super::super::error_answer::Used::Header),
+            wrong_secret
+        );
+    }
+
+    #[test]
+    fn no_method_is_told_by_the_parameter_that_is_missing() {
+        for (body, code) in [
+            ("", ErrorCode::TokenClientIdMissing),
+            ("client_secret=s", ErrorCode::TokenClientIdMissing),
+            ("client_id=sp", ErrorCode::TokenClientSecretMissing),
+            ("client_id=sp&client_assertion=j", ErrorCode::TokenClientAssertionTypeMissing),
+            ("client_id=sp&client_assertion_type=t", ErrorCode::TokenClientAssertionMissing),
+        ] {
+            assert_eq!(refusal(body, &[]), code, "{body}");
+            assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));
+        }
+        for (code, name) in [
+            (ErrorCode::TokenClientAssertionTypeMissing, "client_assertion_type "),
+            (ErrorCode::TokenClientAssertionMissing, "client_assertion "),
+        ] {
+            assert!(code.entry().description.contains(name));
+        }
+    }
+
+    #[test]
+    fn two_methods_at_once_are_refused() {
+        let header = basic_of("sp:s");
+        let jwt = by_assertion(&assertion_of("sp"));
+        for (body, headers) in [
+            ("client_id=sp&client_secret=s", vec![header.as_str()]),
+            (&format!("client_id=sp&client_secret=s&{jwt}"), vec![]),
+            ("client_id=sp&client_secret=s&client_assertion_type=t", vec![]),
+            (&jwt, vec![&header]),
+            ("", vec![&header, &header]),
+        ] {
+            assert_eq!(refusal(body, &headers), ErrorCode::TokenTwoMethods, "{body} {headers:?}");
+        }
+    }
+
+    #[test]
+    fn ids_that_differ_are_refused() {
+        assert_eq!(refusal("client_id=sp", &[&basic_of("other:s")]), ErrorCode::TokenClientIdDiffers);
+        let body = format!("{}&client_id=other", by_assertion(&assertion_of("sp")));
+        assert_eq!(refusal(&body, &[]), ErrorCode::TokenClientIdDiffers);
+    }
+
+    #[test]
+    fn another_kind_of_assertion_is_a_method_that_nobody_has() {
+        let saml = by_assertion(&assertion_of("sp")).replace("jwt-bearer", "saml2-bearer");
+        assert_eq!(refusal(&saml, &[]), ErrorCode::ClientAssertionTypeUnsupported);
+        assert_eq!(
+            ErrorAnswer::from(ErrorCode::ClientAssertionTypeUnsupported),
+            ErrorAnswer::from(ErrorCode::ClientAuthentication)
+        );
+    }
+
+    #[test]
+    fn an_assertion_that_can_not_be_read_claims_nobody() {
+        for assertion in ["j", "a.b.c", "..", "a.e30.c", &assertion_of("sp").replace('.', "")] {
+            let Ok(Credentials::Assertion { claimed, .. }) = offered(&by_assertion(assertion), &[]) else { panic!() };
+            assert_eq!(claimed, None, "{assertion}");
+        }
+    }
+
+    #[test]
+    fn nothing_offered_is_printed() {
+        let header = basic_of("sp:s3cret");
+        for (body, headers) in [("client_id=sp&client_secret=s3cret", vec![]), ("", vec![header.as_str()])] {
+            let printed = format!("{:?}", offered(body, &headers).unwrap());
+            assert!(!printed.contains("s3cret"), "{printed}");
+        }
+        let assertion = assertion_of("sp");
+        assert!(!format!("{:?}", offered(&by_assertion(&assertion), &[]).unwrap()).contains(&assertion));
+    }
+
+    proptest! {
+        #[test]
+        fn what_a_client_form_encodes_comes_back(id in "[!-~]{1,40}", secret in "\\PC{0,40}") {
+            let encoded = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+            let header = basic_of(&format!("{}:{}", encoded(&id), encoded(&secret)));
+            let Ok(Credentials::SecretBasic { client_id, secret: read }) = offered("", &[&header]) else { panic!() };
+            prop_assert_eq!((client_id.as_str(), read.reveal().as_str()), (id.as_str(), secret.as_str()));
+        }
+    }
+}
