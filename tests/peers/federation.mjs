@@ -5,11 +5,15 @@ import { startIdp } from './real-idp.mjs';
 
 export const SCOPE = 'openid given_name family_name birthdate gender birthplace birthcountry email preferred_username';
 
-/** { hub, idp, sp, other, stop }: `sp` and `other` are { id, secret, redirectUri }. */
-export async function startFederation(name) {
+/**
+ * { hub, idp, sp, other, …, stop }: `sp` and `other` are { id, secret, redirectUri }. `more` are further service
+ * providers by name, { secret, extra }, `extra` being lines of the file; they are in the answer by the same name.
+ */
+export async function startFederation(name, more = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback` });
   const [sp, other] = [provider('alpha'), provider('beta')];
+  const others = Object.fromEntries(Object.entries(more).map(([id, own]) => [id, { ...provider(id), ...own }]));
   const idp = await startIdp({
     port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256',
     redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
@@ -18,10 +22,10 @@ export async function startFederation(name) {
   try {
     const hub = await startHub(name, {
       port, privatePort,
-      sps: [sp, other].map((s) => ({ id: s.id, secret: s.secret, redirectUris: [s.redirectUri], scopes })),
+      sps: [sp, other, ...Object.values(others)].map((s) => ({ ...s, redirectUris: [s.redirectUri], scopes })),
       connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"') },
     });
-    return { hub, idp, sp, other, stop: async () => { await hub.stop(); await idp.close(); } };
+    return { hub, idp, sp, other, ...others, stop: async () => { await hub.stop(); await idp.close(); } };
   } catch (error) {
     await idp.close();
     throw error;
@@ -29,9 +33,9 @@ export async function startFederation(name) {
 }
 
 /** The service provider's own library, after discovery. */
-export const discover = (hub, sp) => oidc.discovery(
+export const discover = (hub, sp, authentication = oidc.ClientSecretPost(sp.secret)) => oidc.discovery(
   new URL(`${hub.issuer}/.well-known/openid-configuration`), sp.id, { id_token_signed_response_alg: 'ES256', userinfo_signed_response_alg: 'ES256' },
-  oidc.ClientSecretPost(sp.secret), { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
+  authentication, { execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks] },
 );
 
 /** An authorization request by openid-client: { url, state, nonce, verifier }. */

@@ -86,7 +86,7 @@ Angela Claire Louise,DUBOIS,1962-08-24,female,75107,99100,active
 
 /**
  * A folder with a whole configuration.
- * sps: [{ id, secret, redirectUris, scopes, extra }] · connectors: { id: TOML text }.
+ * sps: [{ id, secret, redirectUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text }.
  */
 export function configure({ port, privatePort, sps, connectors, settings = '' }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-peers-'));
@@ -119,7 +119,7 @@ name = { fr = ${text(`Service ${sp.id}`)}, en = ${text(`Service ${sp.id}`)} }
 home_page = "http://localhost:${port}/home"
 redirect_uris = ${list(sp.redirectUris)}
 scopes = ${list(sp.scopes ?? ['openid', 'profile', 'birth', 'email', 'identite_pivot'])}
-secrets = [{ sha256 = ${text(sha256(sp.secret).toString('hex'))} }]
+${sp.secret ? `secrets = [{ sha256 = ${text(sha256(sp.secret).toString('hex'))} }]` : ''}
 ${sp.extra ?? ''}
 `);
   }
