@@ -263,7 +263,7 @@ catalogue! {
     ClientSecretNotYet = "Y041052" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientSecretExpired = "Y041053" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     ClientAssertionTypeUnsupported = "Y041054" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
-    ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Error Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can not be had now; try again in a moment.";
+    ClientKeysUnavailable = "Y041055" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The keys at the jwks_uri of this client_id can not be had now; try again in a moment.";
     CodeUnknown = "Y042001" 400 "invalid_grant" Info Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
     CodeReused = "Y042002" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code was used before; what it had issued is revoked.";
     CodeOfAnother = "Y042003" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";

@@ -171,3 +171,18 @@ fn audience_is_compared_whole() {
         assert_eq!(names_audience(json!({ "aud": aud }).as_object().unwrap(), "hub"), expected, "{aud}");
     }
 }
+
+#[test]
+fn the_announced_algorithm_is_one_that_is_spoken_here() {
+    let jwk = ec_key("a");
+    for (header, expected) in [
+        (r#"{"alg":"ES256"}"#, Some(SigningAlg::ES256)),
+        (r#"{"alg":"RS256"}"#, Some(SigningAlg::RS256)),
+        (r#"{"alg":"none"}"#, None),
+        (r#"{"alg":["ES256"]}"#, None),
+        ("{}", None),
+    ] {
+        assert_eq!(announced_alg(&es256(header, "{}", &jwk)), expected, "{header}");
+    }
+    assert_eq!(announced_alg(""), None);
+}
