@@ -6,6 +6,7 @@ mod check;
 pub mod explain;
 mod keys;
 mod prepare;
+mod register;
 
 use std::net::{SocketAddr, TcpListener};
 use std::sync::Arc;
@@ -20,6 +21,7 @@ use tokio::task::JoinHandle;
 pub use self::check::{Findings, check, probe, probe_client_keys};
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
+pub use self::register::ask_register;
 use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Means, logins};
 use crate::config::Loaded;
@@ -120,6 +122,7 @@ impl Program {
         let store = store(loaded, &metrics);
         let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } = keys::share(keys, &settings.keys, &env);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
+        let register = register::share(register, Duration::from_secs(settings.limits.reload_seconds));
         let workers = workers(settings.limits.workers);
         let arbiters: Vec<Arbiter> = (0..workers).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();

@@ -15,6 +15,11 @@ use passerelle::telemetry;
 use passerelle::token::keyfiles::{self, Made, Purpose};
 use passerelle::token::keyring::LEAD;
 
+#[path = "main/register.rs"]
+mod register_command;
+
+use register_command::RegisterCommand;
+
 /// An identity federation hub.
 #[derive(Parser)]
 #[command(version, about)]
@@ -60,6 +65,11 @@ enum Command {
     Keys {
         #[command(subcommand)]
         command: KeysCommand,
+    },
+    /// The register of natural persons.
+    Register {
+        #[command(subcommand)]
+        command: RegisterCommand,
     },
     /// Generate what editors and readers need to know of the configuration.
     Schemas {
@@ -139,6 +149,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
             print!("{}", explanation.map_err(|unknown| unknown.to_string())?);
         }
         Command::Keys { command } => keys(command)?,
+        Command::Register { command } => return command.run(),
         Command::Schemas { write, reference } => schemas(write.as_deref(), reference.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
@@ -207,12 +218,12 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
         Ok((findings, app::probe_client_keys(&loaded).await.map_err(|fault| fault.to_string())?))
     })?;
     let mut all_well = true;
-    for (connector, outcome) in findings {
+    for (asked, outcome) in findings {
         match outcome {
-            Ok(()) => println!("{connector}: metadata and keys are fine"),
+            Ok(()) => println!("{asked}: answers as it should"),
             Err(fault) => {
                 all_well = false;
-                println!("{connector}: {fault}");
+                println!("{asked}: {fault}");
             }
         }
     }

@@ -6,14 +6,14 @@ use super::means::Means;
 use crate::assurance::amr::{Evidence, Gathered};
 use crate::config::model::{IdentitySource, SubjectSource};
 use crate::identity::Identity;
-use crate::ids::Subject;
+use crate::ids::{Subject, SupportId};
 use crate::login::upstream::Authentication;
 use crate::login::{Login, Proven, Source, Unidentified};
 use crate::protocol::catalogue::ErrorCode;
-use crate::register::{Answer, Register, RegisterFault};
+use crate::register::{self, Answer, Register, RegisterFault};
 
-/// The longest that one question to the register may take (decisions 7).
-const REGISTER_LIMIT: Duration = Duration::from_secs(6);
+/// The longest that anyone waits for the register's word: it keeps a limit of its own, and this is for one that hangs.
+const PATIENCE: Duration = register::LIMIT.saturating_add(Duration::from_millis(500));
 
 /// # Errors
 /// The catalogue's Y01 codes: the person can't be identified, or the register can't be asked.
@@ -25,7 +25,7 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     })?;
     let (identity, source) = match means.identity_source {
         IdentitySource::Provider => (pivot, Source::Provider),
-        IdentitySource::Register => (confirm(means, support_id, pivot).await?, Source::Register),
+        IdentitySource::Register => (confirm(means, &login.ticket.support_id, pivot).await?, Source::Register),
     };
     let request = &login.ticket.request;
     let subject = subject(means, login, &authentication, &identity)?;
@@ -56,20 +56,29 @@ fn evidence(means: &Means, support_id: &str, authentication: &Authentication) ->
 }
 
 /// The register's own data is what the service provider gets, plus the contact data that only the IdP has.
-async fn confirm(means: &Means, support_id: &str, pivot: Identity) -> Result<Identity, ErrorCode> {
+async fn confirm(means: &Means, support_id: &SupportId, pivot: Identity) -> Result<Identity, ErrorCode> {
     let register = means.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
     let started = tokio::time::Instant::now();
-    let answer = ask(register.as_ref(), &pivot).await;
+    let answer = ask(register.as_ref(), &pivot, support_id).await;
     let outcome = answer.as_ref().map_or_else(RegisterFault::label, Answer::label);
-    means.metrics.register_answered(outcome, started.elapsed());
-    let identity = answer.map_err(|fault| fault.code()).and_then(Answer::into_identity).inspect_err(|code| {
+    match &answer {
+        Err(fault) if !fault.was_asked() => means.metrics.register_spared(outcome),
+        Ok(_) | Err(_) => means.metrics.register_answered(outcome, started.elapsed()),
+    }
+    let support_id = support_id.as_str();
+    let answer = answer.map_err(|fault| {
+        let code = fault.code();
+        tracing::error!(support_id, code = code.entry().code, outcome, %fault, "the register could not be asked");
+        code
+    })?;
+    let identity = answer.into_identity().inspect_err(|code| {
         tracing::warn!(support_id, code = code.entry().code, outcome, "the register did not confirm the identity");
     })?;
     Ok(identity.with_contact_of(&pivot))
 }
 
-async fn ask(register: &dyn Register, pivot: &Identity) -> Result<Answer, RegisterFault> {
-    let answer = tokio::time::timeout(REGISTER_LIMIT, register.identify(pivot)).await;
+async fn ask(register: &dyn Register, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault> {
+    let answer = tokio::time::timeout(PATIENCE, register.identify(pivot, support_id)).await;
     answer.unwrap_or_else(|_| Err(RegisterFault::Unavailable("no answer in time".to_owned())))
 }
 
@@ -101,7 +110,7 @@ mod tests {
 
     #[async_trait::async_trait]
     impl Register for Mute {
-        async fn identify(&self, _: &Identity) -> Result<Answer, RegisterFault> {
+        async fn identify(&self, _: &Identity, _: &SupportId) -> Result<Answer, RegisterFault> {
             std::future::pending().await
         }
     }
@@ -110,7 +119,7 @@ mod tests {
     async fn a_register_that_does_not_answer_is_given_up_on() {
         let rules = Rules { home_country: "99100".to_owned(), required: Required::SubjectOnly };
         let pivot = Identity::from_claims(&serde_json::Map::new(), &rules).unwrap();
-        let fault = ask(&Mute, &pivot).await.unwrap_err();
+        let fault = ask(&Mute, &pivot, &SupportId::new("0123456789AB")).await.unwrap_err();
         assert_eq!(fault.code(), ErrorCode::RegisterUnavailable);
     }
 }

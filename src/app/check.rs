@@ -1,12 +1,16 @@
 //! Whether a hub would start, and whether its identity and service providers answer, without starting it.
 
+use std::sync::Arc;
+
 use super::prepare::{connector_means, plan, prepare};
-use super::{BuildFault, Keys};
+use super::{BuildFault, Keys, register};
+use crate::config::model::RegisterConfig;
 use crate::config::{Federation, Loaded};
-use crate::connector::ConnectorFault;
 use crate::env::Env;
 use crate::grant::client_keys::{FetchFault, KeyDirectory};
-use crate::ids::{ClientId, ConnectorId};
+use crate::ids::ClientId;
+use crate::register::Register as _;
+use crate::telemetry::Metrics;
 
 /// Everything that would keep `serve` from starting, each with its mend; empty when nothing does.
 #[must_use]
@@ -14,20 +18,26 @@ pub fn check(loaded: &Loaded, env: &Env) -> Vec<BuildFault> {
     prepare(loaded, env, Keys::Folder).err().unwrap_or_default()
 }
 
-/// What `check --online` found at each identity provider.
-pub type Findings = Vec<(ConnectorId, Result<(), ConnectorFault>)>;
+/// What `check --online` found at each identity provider, and at the register where one is asked over a network.
+pub type Findings = Vec<(String, Result<(), String>)>;
 
-/// Asks every identity provider for its metadata and keys, as the hub would.
+/// Asks every identity provider for its metadata and keys, and the register for its health, as the hub would.
 ///
 /// # Errors
-/// A connector that can't be built.
+/// A connector or the register can't be built.
 pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
     // Metadata and keys are public: nothing is proven to, or opened of, an identity provider here.
     let means = connector_means(loaded, env, None);
     let mut findings = Vec::new();
     for configured in loaded.connectors.values() {
         let plan = plan(configured, &means)?;
-        findings.push((plan.id, plan.connector.warm().await));
+        findings.push((plan.id.to_string(), plan.connector.warm().await.map_err(|fault| fault.to_string())));
+    }
+    if matches!(loaded.settings.register, Some(RegisterConfig::Http(_))) {
+        let metrics = Arc::new(Metrics::new(env.now())?);
+        if let register::Read::Http(register) = register::read(loaded, &metrics, env.now())? {
+            findings.push(("register".to_owned(), register.probe().await.map_err(|fault| fault.to_string())));
+        }
     }
     Ok(findings)
 }

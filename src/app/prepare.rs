@@ -6,9 +6,8 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
-use super::{BuildFault, Keys, keys};
+use super::{BuildFault, Keys, keys, register};
 use crate::actor::registry::{Changes, Facts, Known, Plan, Reader};
-use crate::config::model::RegisterConfig;
 use crate::config::{ConfiguredConnector, Federation, Loaded};
 use crate::connector;
 use crate::env::Env;
@@ -17,8 +16,6 @@ use crate::identity::sub::SubjectKeys;
 use crate::ids::{ConnectorId, Scope};
 use crate::protocol::acr::Platform;
 use crate::protocol::discovery;
-use crate::register::Register;
-use crate::register::file::FileRegister;
 use crate::telemetry::{self, Metrics};
 use crate::token::UpstreamKeys;
 use crate::web::pages::{self, Locale};
@@ -33,7 +30,7 @@ pub(super) struct Prepared {
     pub keys: keys::Read,
     pub connector_means: connector::Means,
     pub plans: Vec<Plan>,
-    pub register: Option<Arc<dyn Register>>,
+    pub register: register::Read,
     pub subject_keys: SubjectKeys,
     pub discovery: String,
     pub shell: Arc<Shell>,
@@ -52,7 +49,11 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let connector_means = connector_means(loaded, env, keys.as_ref());
     let plans: Vec<_> =
         loaded.connectors.values().map(|configured| keep(&mut faults, plan(configured, &connector_means))).collect();
-    let register = keep(&mut faults, register_of(loaded));
+    let register = match settings.platform {
+        // R009: identities are the providers' there, so a register is neither asked nor read.
+        Platform::High => Some(register::Read::None),
+        Platform::Standard => metrics.as_ref().and_then(|metrics| keep(&mut faults, register::read(loaded, metrics, now))),
+    };
     let subject_keys = keep(&mut faults, SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()));
     let discovery = federation.as_ref().and_then(|federation| keep(&mut faults, discovery_document(loaded, federation)));
     let shell = metrics.as_ref().and_then(|metrics| keep(&mut faults, shell(loaded, env, metrics)));
@@ -128,18 +129,6 @@ pub(super) fn plan(configured: &ConfiguredConnector, means: &connector::Means) -
         .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
     let facts = Facts::of(&configured.file);
     Ok(Plan { id: configured.id.clone(), connector, facts, configured: Arc::new(configured.clone()) })
-}
-
-fn register_of(loaded: &Loaded) -> Result<Option<Arc<dyn Register>>, BuildFault> {
-    // R009: identities are the providers' there, so a register is neither asked nor read.
-    if loaded.settings.platform == Platform::High {
-        return Ok(None);
-    }
-    let Some(RegisterConfig::File(file)) = &loaded.settings.register else {
-        return Ok(None);
-    };
-    let register = FileRegister::load(&file.path, &loaded.settings.home_country);
-    Ok(Some(Arc::new(register.map_err(|fault| BuildFault::Register(fault.to_string()))?)))
 }
 
 fn shell(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Arc<Shell>, BuildFault> {

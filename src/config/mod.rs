@@ -15,6 +15,7 @@ pub mod federation;
 pub mod model;
 mod problem;
 mod reference;
+mod register;
 mod schema;
 pub mod scopes;
 mod secrets;
@@ -42,6 +43,7 @@ pub use federation::{Federation, Service, Unavailable};
 pub use model::{ConnectorFile, ServiceProvider, Settings};
 pub use problem::{Problem, report};
 pub use reference::reference_markdown;
+pub use register::RegisterCredentials;
 pub use schema::{schemas, write_schemas};
 pub use secrets::DatedSecret;
 pub use service_providers::RegisteredClient;
@@ -65,6 +67,8 @@ pub struct Loaded {
     pub issuer: String,
     /// By version: at least one, each of at least 32 bytes.
     pub subject_keys: SubjectKeys,
+    /// What the `http` register is called with; empty for another.
+    pub register: RegisterCredentials,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
     pub scopes: BTreeMap<Scope, Vec<String>>,
@@ -184,6 +188,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         settings: checked.settings,
         base_url: checked.base_url,
         subject_keys: checked.subject_keys,
+        register: checked.register,
         service_providers,
         connectors,
         scopes: scopes?,

@@ -130,6 +130,7 @@ pub struct VersionedKey {
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum RegisterConfig {
     File(FileRegister),
+    Http(Box<HttpRegister>),
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -137,6 +138,35 @@ pub enum RegisterConfig {
 pub struct FileRegister {
     /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status.
     pub path: PathBuf,
+}
+
+/// A register that is asked over HTTPS; `docs/register.openapi.yaml` is its contract.
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct HttpRegister {
+    /// Address that the contract's paths follow, without a query: `https://register.example.org/v1`.
+    pub url: String,
+    /// PEM file of the hub's certificate, its chain behind it, for a register that asks for one.
+    #[serde(default)]
+    pub client_certificate: Option<PathBuf>,
+    /// PEM key of the certificate, without a passphrase.
+    #[serde(default)]
+    pub client_key: Option<SecretRef>,
+    /// PEM file of the only authorities that the register's certificate may come from; those of the machine when absent.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
+    /// Sent as `Authorization: Bearer …` (RFC 6750).
+    #[serde(default)]
+    pub bearer: Option<SecretRef>,
+    /// Questions to the register at once.
+    #[serde(default = "defaults::register_calls")]
+    pub calls: usize,
+    /// Allows http for the register.
+    #[serde(default)]
+    pub insecure_http: bool,
+    /// Hosts that may resolve to loopback, link-local or private addresses.
+    #[serde(default)]
+    pub internal_hosts: Vec<String>,
 }
 
 /// Seconds.
@@ -555,6 +585,9 @@ pub(crate) mod defaults {
     }
     pub fn home_country() -> String {
         "99100".into()
+    }
+    pub const fn register_calls() -> usize {
+        128
     }
     pub fn keys() -> PathBuf {
         "keys".into()

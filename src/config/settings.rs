@@ -15,6 +15,7 @@ use super::Context;
 use super::address::{self, Http};
 use super::model::{IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, SubjectSource};
 use super::problem::Problem;
+use super::register::{self, RegisterCredentials};
 use super::secrets;
 use super::source::Source;
 
@@ -24,6 +25,7 @@ pub struct Checked {
     pub settings: Settings,
     pub base_url: Url,
     pub subject_keys: SubjectKeys,
+    pub register: RegisterCredentials,
 }
 
 /// The subjects' keys by version: at least one, each of at least 32 bytes.
@@ -75,7 +77,8 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     let before = problems.len();
     let base_url = base_url(source, &settings.base_url, problems);
     names(source, &settings, problems);
-    identity(source, &settings, context.folder, problems);
+    identity(source, &settings, problems);
+    let register = settings.register.as_ref().map(|configured| register::check(source, configured, context, problems));
     lifetimes(source, &settings, problems);
     limits(source, &settings.limits, problems);
     if settings.sandbox && !settings.sandbox_public && base_url.as_ref().is_some_and(|url| !address::is_loopback(url)) {
@@ -89,7 +92,8 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     let base_url = base_url?;
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
-    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys })
+    let register = register.unwrap_or_default();
+    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys, register })
 }
 
 /// `subject_key` is version 1 alone; `subject_keys` holds every version there is.
@@ -194,22 +198,17 @@ fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
     }
 }
 
-fn identity(source: &Source, settings: &Settings, folder: &Path, problems: &mut Vec<Problem>) {
+fn identity(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
     let asks_register = settings.platform == Platform::Standard && settings.identity_source == IdentitySource::Register;
     if asks_register && settings.register.is_none() {
         let what = "is missing, and identities come from the register";
-        let mend = "add [register.file] with its path, or set identity_source = \"provider\" (departs from the specification)";
+        let mend =
+            "add [register.file] or [register.http], or set identity_source = \"provider\" (departs from the specification)";
         problems.push(source.problem("register", what, mend));
     }
     if asks_register && settings.subject == SubjectSource::Provider {
         let what = "takes no pivot identity, without which the register can't be asked";
         problems.push(source.problem("subject", what, "set subject = \"pivot\", or identity_source = \"provider\""));
-    }
-    if let Some(RegisterConfig::File(register)) = &settings.register
-        && !folder.join(&register.path).is_file()
-    {
-        let mend = "put the CSV file there; the path counts from the configuration folder";
-        problems.push(source.problem("register.file.path", "names a file that is missing", mend));
     }
 }
 
@@ -251,7 +250,7 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
     }
 }
 
-fn within(source: &Source, key: &str, value: u64, (least, most): (u64, u64), problems: &mut Vec<Problem>) {
+pub(super) fn within(source: &Source, key: &str, value: u64, (least, most): (u64, u64), problems: &mut Vec<Problem>) {
     if !(least..=most).contains(&value) {
         problems.push(source.problem(key, "is out of range", format!("write a number from {least} to {most}")));
     }

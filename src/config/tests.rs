@@ -154,6 +154,23 @@ fn each_bad_setting_is_named_with_its_mend() {
             "pivot",
         ),
         (file, "identity_source", "register.file.path = \"none.csv\"\nidentity_source", "register.file.path", "missing"),
+        http_row("url = \"http://register.example.org\"", "register.http.url", "use https://"),
+        http_row("url = \"https://register.example.org/?a=b\"", "register.http.url", "has a query"),
+        http_row("uri = \"\"", "register.http.uri", "use one of: url, client_certificate"),
+        http_row("url = \"https://r.example\"\ncalls = 0", "register.http.calls", "from 1 to 65536"),
+        http_row("url = \"https://r.example\"\nca = \"none.crt\"", "register.http.ca", "missing"),
+        http_row("url = \"https://r.example\"\nca = \"passerelle.toml\"", "register.http.ca", "without a certificate"),
+        http_row(
+            "url = \"https://r.example\"\nclient_certificate = \"r.crt\"",
+            "register.http.client_certificate",
+            "add client_key, or remove both",
+        ),
+        http_row(
+            "url = \"https://r.example\"\nclient_key = { env = \"SP_SECRET\" }",
+            "register.http.client_key",
+            "add client_certificate",
+        ),
+        http_row("url = \"https://r.example\"\nbearer = { env = \"UNSET\" }", "register.http.bearer.env", "not set"),
         (file, "identity_source", "amr_marker = \"pwd\"\nidentity_source", "amr_marker", "RFC 8176"),
         (file, "identity_source", "cookie_prefix = \"__Host-x\"\nidentity_source", "cookie_prefix", "not beginning with __"),
         (file, "identity_source", "home_country = \"FR\"\nidentity_source", "home_country", "five digits"),
@@ -181,6 +198,32 @@ const THREE_AT_ONCE: &str = r#"[
     { env = "SP_SECRET" },
     { env = "SP_SECRET", not_before = "2027-03-01T00:00:00Z" },
 ]"#;
+/// `[register.http]` holding `text`, at the end of the settings.
+fn http_row(text: &'static str, key: &'static str, word: &'static str) -> Row {
+    let table = format!("identity_source = \"provider\"\n[register.http]\n{text}\n");
+    ("passerelle.toml", "identity_source = \"provider\"\n", table.leak(), key, word)
+}
+
+#[test]
+fn a_register_over_http_is_read_with_its_credentials() {
+    let table = r#"[register.http]
+url = "https://register.example.org/v1/"
+client_certificate = "r.crt"
+client_key = { env = "REGISTER_KEY" }
+ca = "r.crt"
+bearer = { env = "REGISTER_TOKEN" }
+internal_hosts = ["register.example.org"]
+"#;
+    let certificate = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
+    let folder = Folder::good().edit("passerelle.toml", "identity_source = \"provider\"\n", table).with("r.crt", certificate);
+    let folder = folder.variable("REGISTER_KEY", "the key").variable("REGISTER_TOKEN", "abc-._~+/123==");
+    let loaded = folder.loaded();
+    assert_eq!(loaded.register.identity.as_ref().unwrap().reveal(), &format!("{certificate}\nthe key\n"));
+    assert_eq!(loaded.register.ca.as_deref(), Some(certificate));
+    assert!(!format!("{loaded:?}").contains("the key") && !format!("{loaded:?}").contains("123=="));
+    let (_, key, text) = folder.variable("REGISTER_TOKEN", "Bearer abc").problem();
+    assert!(key == "register.http.bearer" && text.contains("without the word Bearer"), "{key}: {text}");
+}
 
 #[test]
 fn each_bad_service_provider_is_named_with_its_mend() {

@@ -16,6 +16,8 @@ use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
 use url::{Host, Url};
 
+use crate::ids::Secret;
+
 /// Which schemes may be called.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Schemes {
@@ -37,6 +39,15 @@ pub struct CallLimits {
 impl CallLimits {
     /// Decisions 10.
     pub const DEFAULT: Self = Self { connect: Duration::from_secs(2), whole: Duration::from_secs(6), body: 1 << 20 };
+}
+
+/// What proves the two ends of a TLS connection to each other, where the machine's own authorities are not enough.
+#[derive(Clone, Copy, Default)]
+pub struct Trust<'a> {
+    /// PEM: the only authorities that a server's certificate may come from. Absent: those of the machine.
+    pub ca: Option<&'a str>,
+    /// PEM: our certificate with its chain, and its key, for servers that ask for one.
+    pub identity: Option<&'a Secret<String>>,
 }
 
 /// Why a call was not made, or its answer not taken. Holds the host at most, never a path, query or body.
@@ -66,9 +77,25 @@ impl Guard {
     /// # Errors
     /// The TLS library can't be set up.
     pub fn new(schemes: Schemes, internal_hosts: &[String], limits: CallLimits) -> Result<Self, GuardFault> {
+        Self::trusting(schemes, internal_hosts, limits, Trust::default())
+    }
+
+    /// As `new`, for servers of a private authority, or that ask for a client certificate.
+    ///
+    /// # Errors
+    /// The TLS library can't be set up with these certificates.
+    pub fn trusting(
+        schemes: Schemes,
+        internal_hosts: &[String],
+        limits: CallLimits,
+        trust: Trust<'_>,
+    ) -> Result<Self, GuardFault> {
         let internal_hosts = internal_hosts.iter().map(|host| bare(host).to_ascii_lowercase()).collect();
         let rules = Arc::new(AddressRules { schemes, internal_hosts });
-        let client = reqwest::Client::builder()
+        let refused = |error: &reqwest::Error| GuardFault::Unreachable { host: "any host".into(), why: root_cause(error) };
+        let client = trust
+            .of(reqwest::Client::builder())
+            .map_err(|error| refused(&error))?
             .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
             .dns_resolver(Arc::new(GuardedResolver(Arc::clone(&rules))))
             .redirect(Policy::none())
@@ -77,7 +104,7 @@ impl Guard {
             .connect_timeout(limits.connect)
             .timeout(limits.whole)
             .build()
-            .map_err(|error| GuardFault::Unreachable { host: "any host".into(), why: root_cause(&error) })?;
+            .map_err(|error| refused(&error))?;
         Ok(Self { client, rules, limits })
     }
 
@@ -114,6 +141,18 @@ impl Guard {
         *response.status_mut() = answer.status();
         *response.headers_mut() = std::mem::take(answer.headers_mut());
         Ok(response)
+    }
+}
+
+impl Trust<'_> {
+    fn of(self, mut client: reqwest::ClientBuilder) -> reqwest::Result<reqwest::ClientBuilder> {
+        if let Some(ca) = self.ca {
+            client = client.tls_certs_only(reqwest::Certificate::from_pem_bundle(ca.as_bytes())?);
+        }
+        if let Some(identity) = self.identity {
+            client = client.identity(reqwest::Identity::from_pem(identity.reveal().as_bytes())?);
+        }
+        Ok(client)
     }
 }
 

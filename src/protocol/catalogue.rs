@@ -99,6 +99,8 @@ catalogue! {
     RegisterRefused = "Y010004" 403 "access_denied" Warn Policy Operator "error-register" "The identity could not be confirmed by the national register.";
     RegisterUnavailable = "Y010005" 503 "temporarily_unavailable" Error Upstream Operator "error-register-unavailable" "The national register does not answer.";
     RegisterContract = "Y010006" 503 "temporarily_unavailable" Error Upstream Operator "error-register-unavailable" "The national register gave an answer that breaks its contract.";
+    RegisterBusy = "Y010007" 503 "temporarily_unavailable" Warn Upstream Operator "error-register-unavailable" "Too many logins wait for the national register.";
+    RegisterIdentity = "Y010008" 502 "server_error" Error Upstream Operator "error-register" "The national register gave an identity that breaks the rules.";
     IdentityIncomplete = "Y010010" 403 "access_denied" Warn Upstream IdentityProvider "error-identity-incomplete" "The identity provider sent an identity that lacks a required claim.";
     IdentityMalformed = "Y010011" 403 "access_denied" Warn Upstream IdentityProvider "error-identity-malformed" "The identity provider sent an identity with a malformed claim.";
 

@@ -7,6 +7,8 @@
 //! [`crate::identity::rules`]. A million persons take about 80 bytes each, and a lookup a few microseconds: rows lie
 //! end to end in one text, and a sorted table leads from the hash of a normalised pivot to a row.
 
+pub mod import;
+
 use std::fs::File;
 use std::hash::{DefaultHasher, Hash as _, Hasher as _};
 use std::io::Read;
@@ -20,6 +22,7 @@ use super::{Answer, Register, RegisterFault};
 use crate::identity::pivot::Pivot;
 use crate::identity::rules::{Required, Rules};
 use crate::identity::{Claim, Identity};
+use crate::ids::SupportId;
 
 /// The register in memory.
 pub struct FileRegister {
@@ -67,21 +70,14 @@ impl FileRegister {
     /// # Errors
     /// The first place where the text is unusable.
     pub fn from_reader(name: &str, reader: impl Read, home_country: &str) -> Result<Self, FileRegisterFault> {
-        let rules = Rules { home_country: home_country.to_owned(), required: Required::Pivot };
-        let mut csv = csv::Reader::from_reader(reader);
-        let columns = columns(csv.headers().map_err(|fault| fault_of(name, &fault))?, name)?;
         let (mut text, mut index) = (String::new(), Vec::new());
-        let mut record = StringRecord::new();
-        while csv.read_record(&mut record).map_err(|fault| fault_of(name, &fault))? {
-            let cells = columns.map(|column| record.get(column).unwrap_or_default());
-            let (pivot, row) = check(cells, &rules).map_err(|(column, rule)| {
-                let line = record.position().map_or(0, csv::Position::line);
-                FileRegisterFault::Cell { file: name.to_owned(), line, column, rule }
-            })?;
+        each_row(name, reader, home_country, |row| {
+            let (pivot, row) = row?;
             let start = u32::try_from(text.len()).map_err(|_| FileRegisterFault::TooLarge { file: name.to_owned() })?;
             index.push((hash(&pivot), start));
             row.write(&mut text);
-        }
+            Ok(())
+        })?;
         index.sort_unstable();
         text.shrink_to_fit();
         Ok(Self { text, index: index.into(), home_country: home_country.to_owned() })
@@ -130,7 +126,7 @@ impl FileRegister {
 
 #[async_trait]
 impl Register for FileRegister {
-    async fn identify(&self, pivot: &Identity) -> Result<Answer, RegisterFault> {
+    async fn identify(&self, pivot: &Identity, _: &SupportId) -> Result<Answer, RegisterFault> {
         Ok(self.find(pivot))
     }
 }
@@ -206,6 +202,33 @@ impl Row {
                 _ => return None,
             },
         })
+    }
+}
+
+/// Hands every row of a register's text to `take`, good or bad; goes on until `take` fails, or nothing more can be read.
+fn each_row(
+    name: &str,
+    reader: impl Read,
+    home_country: &str,
+    mut take: impl FnMut(Result<(Pivot, Row), FileRegisterFault>) -> Result<(), FileRegisterFault>,
+) -> Result<(), FileRegisterFault> {
+    let rules = Rules { home_country: home_country.to_owned(), required: Required::Pivot };
+    let mut csv = csv::Reader::from_reader(reader);
+    let columns = columns(csv.headers().map_err(|fault| fault_of(name, &fault))?, name)?;
+    let mut record = StringRecord::new();
+    loop {
+        match csv.read_record(&mut record).map_err(|fault| fault_of(name, &fault)) {
+            Ok(false) => return Ok(()),
+            Err(fault @ FileRegisterFault::Unreadable { .. }) => return Err(fault),
+            Err(fault) => take(Err(fault))?,
+            Ok(true) => {
+                let cells = columns.map(|column| record.get(column).unwrap_or_default());
+                take(check(cells, &rules).map_err(|(column, rule)| {
+                    let line = record.position().map_or(0, csv::Position::line);
+                    FileRegisterFault::Cell { file: name.to_owned(), line, column, rule }
+                }))?;
+            }
+        }
     }
 }
 

@@ -60,6 +60,8 @@ pub struct Metrics {
     amr_dropped: IntCounterVec,
     register_answers: IntCounterVec,
     register_seconds: HistogramVec,
+    register_retries: IntCounterVec,
+    register_breaker: IntGaugeVec,
     store_operations: IntCounterVec,
     store_errors: IntCounterVec,
     store_records: IntGaugeVec,
@@ -108,6 +110,8 @@ impl Metrics {
             )?,
             register_answers: declare.counters("register_answers_total", "What the national register said.", &["answer"])?,
             register_seconds: declare.durations("register_call_duration_seconds", "Time of a call to the register.", &[])?,
+            register_retries: declare.counters("register_retries_total", "Calls to the register made a second time.", &[])?,
+            register_breaker: declare.gauges("register_breaker", "1 for the state of the register's circuit.", &["state"])?,
             store_operations: declare.counters("store_operations_total", "Verbs asked of the store.", &["kind", "verb"])?,
             store_errors: declare.counters("store_errors_total", "Verbs that the store refused.", &["kind", "verb", "error"])?,
             store_records: declare.gauges("store_records", "Records that take a place in the store.", &["kind"])?,
@@ -198,6 +202,22 @@ impl Metrics {
     pub fn register_answered(&self, answer: &'static str, took: Duration) {
         self.register_answers.with_label_values(&[answer]).inc();
         self.register_seconds.with_label_values::<&str>(&[]).observe(took.as_secs_f64());
+    }
+
+    /// A question that was never asked: counted, and no time of it is measured.
+    pub fn register_spared(&self, answer: &'static str) {
+        self.register_answers.with_label_values(&[answer]).inc();
+    }
+
+    pub fn register_retried(&self) {
+        self.register_retries.with_label_values::<&str>(&[]).inc();
+    }
+
+    /// `state` is one of `states`, whose others are then zero.
+    pub fn register_breaker(&self, state: &'static str, states: &[&'static str]) {
+        for known in states {
+            self.register_breaker.with_label_values(&[*known]).set(i64::from(*known == state));
+        }
     }
 
     /// Handles for one kind and verb, for whoever counts on each call.
@@ -323,6 +343,9 @@ mod tests {
         metrics.connector_clock_skew(&impots, -1.5);
         metrics.amr_dropped(&impots, "unknown", 2);
         metrics.register_answered("found", took);
+        metrics.register_spared("breaker_open");
+        metrics.register_retried();
+        metrics.register_breaker("open", &["closed", "open"]);
         metrics.store_meter("login", "insert").asked();
         metrics.store_meter("login", "insert").refused("full");
         metrics.store_records("login", 7);
@@ -351,6 +374,10 @@ mod tests {
             r#"passerelle_amr_dropped_total{connector="impots",reason="unknown"} 2"#,
             r#"passerelle_register_answers_total{answer="found"} 1"#,
             "passerelle_register_call_duration_seconds_count 1",
+            r#"passerelle_register_answers_total{answer="breaker_open"} 1"#,
+            "passerelle_register_retries_total 1",
+            r#"passerelle_register_breaker{state="closed"} 0"#,
+            r#"passerelle_register_breaker{state="open"} 1"#,
             r#"passerelle_store_operations_total{kind="login",verb="insert"} 1"#,
             r#"passerelle_store_errors_total{error="full",kind="login",verb="insert"} 1"#,
             r#"passerelle_store_records{kind="login"} 7"#,

@@ -1,0 +1,137 @@
+//! The register of a running hub: built from the configuration, and followed where it is a file.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::{Duration, SystemTime};
+
+use arc_swap::ArcSwap;
+use async_trait::async_trait;
+
+use super::BuildFault;
+use crate::config::Loaded;
+use crate::config::model::RegisterConfig;
+use crate::env::{Env, Timestamp};
+use crate::identity::Identity;
+use crate::ids::SupportId;
+use crate::register::file::FileRegister;
+use crate::register::http::HttpRegister;
+use crate::register::{Answer, Register, RegisterFault};
+use crate::telemetry::Metrics;
+
+/// A register as it was found at the start.
+pub(super) enum Read {
+    None,
+    File(Followed),
+    Http(Box<HttpRegister>),
+}
+
+/// # Errors
+/// The file is unusable, or the `http` register can't be called as configured.
+pub(super) fn read(loaded: &Loaded, metrics: &Arc<Metrics>, now: Timestamp) -> Result<Read, BuildFault> {
+    let home_country = &loaded.settings.home_country;
+    match &loaded.settings.register {
+        None => Ok(Read::None),
+        Some(RegisterConfig::File(file)) => {
+            // Before the file, so that a change between the two is seen as one.
+            let stamp = Stamp::of(&file.path);
+            let register =
+                FileRegister::load(&file.path, home_country).map_err(|fault| BuildFault::Register(fault.to_string()))?;
+            let current = Arc::new(ArcSwap::from_pointee(register));
+            Ok(Read::File(Followed { current, path: file.path.clone(), stamp, home_country: home_country.clone() }))
+        }
+        Some(RegisterConfig::Http(configured)) => {
+            let register = HttpRegister::new(configured, &loaded.register, home_country, Arc::clone(metrics), now);
+            register.map(|register| Read::Http(Box::new(register))).map_err(|fault| BuildFault::Register(fault.to_string()))
+        }
+    }
+}
+
+/// The register for the logins; a file is looked at again each `round`. Must be called inside an actix system.
+pub(super) fn share(register: Read, round: Duration) -> Option<Arc<dyn Register>> {
+    match register {
+        Read::None => None,
+        Read::Http(register) => Some(Arc::from(register as Box<dyn Register>)),
+        Read::File(followed) => {
+            let shared = Current(Arc::clone(&followed.current));
+            actix::spawn(followed.follow(round));
+            Some(Arc::new(shared))
+        }
+    }
+}
+
+/// Asks the configured register about one person: `passerelle register lookup`.
+///
+/// # Errors
+/// The register can't be built; its own fault comes with the answer.
+pub async fn ask_register(loaded: &Loaded, env: &Env, pivot: &Identity) -> Result<Result<Answer, RegisterFault>, BuildFault> {
+    let metrics = Arc::new(Metrics::new(env.now())?);
+    let none = || BuildFault::Register("none is configured: add [register.file] or [register.http]".to_owned());
+    let id = SupportId::fresh(env.entropy());
+    match read(loaded, &metrics, env.now())? {
+        Read::None => Err(none()),
+        Read::File(followed) => Ok(followed.current.load().identify(pivot, &id).await),
+        Read::Http(register) => Ok(register.identify(pivot, &id).await),
+    }
+}
+
+/// A register file that may be replaced under the running hub.
+pub(super) struct Followed {
+    current: Arc<ArcSwap<FileRegister>>,
+    path: PathBuf,
+    stamp: Option<Stamp>,
+    home_country: String,
+}
+
+impl Followed {
+    /// A new file is in use a round later; a bad one leaves the last good register in place.
+    async fn follow(mut self, round: Duration) {
+        let mut round = tokio::time::interval(round);
+        round.tick().await;
+        loop {
+            round.tick().await;
+            let stamp = Stamp::of(&self.path);
+            if stamp == self.stamp {
+                continue;
+            }
+            // Also when it can't be read: told about once, not each round.
+            self.stamp = stamp;
+            let (path, home_country) = (self.path.clone(), self.home_country.clone());
+            match tokio::task::spawn_blocking(move || FileRegister::load(&path, &home_country)).await {
+                Ok(Ok(register)) => {
+                    tracing::info!(persons = register.len(), "the register file has changed and is in use");
+                    self.current.store(Arc::new(register));
+                }
+                Ok(Err(fault)) => tracing::error!(%fault, "the register file is bad; the last good one stays"),
+                Err(fault) => tracing::error!(%fault, "reading the register file failed; the last good one stays"),
+            }
+        }
+    }
+}
+
+/// What changes when a file is replaced or written to; its contents are too many to compare.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Stamp {
+    modified: Option<SystemTime>,
+    bytes: u64,
+    inode: u64,
+}
+
+impl Stamp {
+    /// Through links: a Kubernetes volume swaps what a link leads to.
+    fn of(path: &Path) -> Option<Self> {
+        use std::os::unix::fs::MetadataExt as _;
+        let found = std::fs::metadata(path).ok()?;
+        Some(Self { modified: found.modified().ok(), bytes: found.len(), inode: found.ino() })
+    }
+}
+
+/// Whatever file register is in use.
+struct Current(Arc<ArcSwap<FileRegister>>);
+
+#[async_trait]
+impl Register for Current {
+    async fn identify(&self, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault> {
+        let register = self.0.load_full();
+        register.identify(pivot, support_id).await
+    }
+}

@@ -1,0 +1,294 @@
+//! Filling the register file: `passerelle register import`. Every line is checked before anything is written, and the
+//! file is replaced in one step, so that a running hub never reads half of one.
+//!
+//! Owns: what a merge keeps. Must not know: the configuration, or who runs it.
+
+use std::collections::{BTreeSet, HashSet};
+use std::fmt;
+use std::fs::File;
+use std::io::{BufWriter, Write as _};
+use std::path::{Path, PathBuf};
+
+use tempfile::NamedTempFile;
+
+use super::{COLUMNS, FileRegisterFault, Row, Status, each_row};
+use crate::identity::pivot::Pivot;
+
+/// Bad lines that are told one by one; the rest is counted.
+const MOST_TOLD: usize = 100;
+
+/// What becomes of the persons that are in the register already.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Keep {
+    /// They stay; whoever is in the source too is written as the source says.
+    Both,
+    /// The register becomes the source.
+    SourceOnly,
+}
+
+/// What an import did. Persons are told apart by their normalised pivot.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Imported {
+    pub persons: usize,
+    pub added: usize,
+    pub changed: usize,
+    pub removed: usize,
+    /// Pivots that several rows share: the register answers `several` for them.
+    pub namesakes: usize,
+}
+
+impl fmt::Display for Imported {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { persons, added, changed, removed, namesakes } = self;
+        write!(f, "{persons} persons; {added} added, {changed} changed, {removed} removed")?;
+        match namesakes {
+            0 => Ok(()),
+            _ => write!(f, "\n{namesakes} of them share every datum with another row: nobody of these can log in (Y010002)"),
+        }
+    }
+}
+
+/// Why nothing was written.
+#[derive(thiserror::Error, Debug)]
+pub enum ImportFault {
+    /// The first of the bad lines, and how many there are.
+    #[error("{}", in_lines(.0, *.1))]
+    Source(Vec<FileRegisterFault>, usize),
+    #[error("the register to merge into is bad; mend it, or drop it by --replace\n{0}")]
+    Target(FileRegisterFault),
+    #[error("{file}: can not be written ({reason}): check the folder, its permissions and the space on the disk")]
+    Write { file: String, reason: std::io::ErrorKind },
+}
+
+fn in_lines(faults: &[FileRegisterFault], all: usize) -> String {
+    let mut text = format!("nothing is imported, for {all} lines are bad");
+    for fault in faults {
+        text.push_str(&format!("\n{fault}"));
+    }
+    if all > faults.len() {
+        text.push_str(&format!("\n… and {} more", all - faults.len()));
+    }
+    text
+}
+
+/// Merges `source` into `target`, which is written sorted, without repeated rows, readable by its owner alone.
+///
+/// # Errors
+/// Nothing was written, and why.
+pub fn import(source: &Path, target: &Path, home_country: &str, keep: Keep) -> Result<Imported, ImportFault> {
+    let (mut faults, mut bad) = (Vec::new(), 0);
+    let new = read(source, home_country, |fault| {
+        bad += 1;
+        if faults.len() < MOST_TOLD {
+            faults.push(fault);
+        }
+        Ok(())
+    });
+    let new = new.map_err(|fault| ImportFault::Source(vec![fault], 1))?;
+    if bad > 0 {
+        return Err(ImportFault::Source(faults, bad));
+    }
+    let old = match keep {
+        Keep::Both if target.exists() => read(target, home_country, Err).map_err(ImportFault::Target)?,
+        // What is replaced is looked at to tell what changes, and may be bad.
+        Keep::SourceOnly if target.exists() => read(target, home_country, |_| Ok(())).unwrap_or_default(),
+        Keep::Both | Keep::SourceOnly => BTreeSet::new(),
+    };
+    let (merged, mut done) = merge(new, old, keep);
+    let mut keys: Vec<&str> = merged.iter().map(Entry::key).collect();
+    done.persons = keys.len();
+    keys.dedup();
+    done.namesakes = done.persons - keys.len();
+    write(target, &merged)?;
+    Ok(done)
+}
+
+/// A row in its compact form behind its sort key; equal rows are one.
+#[derive(PartialEq, Eq, PartialOrd, Ord)]
+struct Entry {
+    /// The normalised pivot, family name first.
+    key: Box<str>,
+    row: Box<str>,
+}
+
+impl Entry {
+    fn new(pivot: &Pivot, row: &Row) -> Self {
+        let [given_names, family_name, birthdate, gender, birthplace, birthcountry] = pivot.fields().map(String::from_utf8_lossy);
+        let key = [family_name, given_names, birthdate, gender, birthplace, birthcountry].join("\u{1f}");
+        let mut text = String::new();
+        row.write(&mut text);
+        Self { key: key.into(), row: text.into() }
+    }
+
+    fn key(&self) -> &str {
+        &self.key
+    }
+}
+
+fn read(
+    path: &Path,
+    home_country: &str,
+    mut bad: impl FnMut(FileRegisterFault) -> Result<(), FileRegisterFault>,
+) -> Result<BTreeSet<Entry>, FileRegisterFault> {
+    let name = path.display().to_string();
+    let file = File::open(path).map_err(|error| FileRegisterFault::Unreadable { file: name.clone(), reason: error.kind() })?;
+    let mut rows = Vec::new();
+    each_row(&name, file, home_country, |row| match row {
+        Ok((pivot, row)) => {
+            rows.push(Entry::new(&pivot, &row));
+            Ok(())
+        }
+        Err(fault) => bad(fault),
+    })?;
+    // Sorted first, a set is built at once instead of row by row.
+    rows.sort_unstable();
+    Ok(rows.into_iter().collect())
+}
+
+fn merge(new: BTreeSet<Entry>, old: BTreeSet<Entry>, keep: Keep) -> (BTreeSet<Entry>, Imported) {
+    let keys = |rows: &BTreeSet<Entry>| rows.iter().map(|entry| entry.key.clone()).collect::<HashSet<_>>();
+    let (known, named) = (keys(&old), keys(&new));
+    let differ: HashSet<_> = new.symmetric_difference(&old).map(Entry::key).collect();
+    let done = Imported {
+        added: named.difference(&known).count(),
+        changed: named.intersection(&known).filter(|key| differ.contains(&***key)).count(),
+        removed: match keep {
+            Keep::Both => 0,
+            Keep::SourceOnly => known.difference(&named).count(),
+        },
+        ..Imported::default()
+    };
+    drop(differ);
+    let mut merged = new;
+    if keep == Keep::Both {
+        merged.extend(old.into_iter().filter(|entry| !named.contains(&entry.key)));
+    }
+    (merged, done)
+}
+
+/// Beside the target, then in its place: whoever reads sees the old file or the new one.
+fn write(target: &Path, rows: &BTreeSet<Entry>) -> Result<(), ImportFault> {
+    let fault = |error: std::io::Error| ImportFault::Write { file: target.display().to_string(), reason: error.kind() };
+    // Where the target is a link, what it leads to is replaced, and the link stays.
+    let place: PathBuf = target.canonicalize().unwrap_or_else(|_| target.to_owned());
+    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let file = NamedTempFile::new_in(folder).map_err(fault)?; // mode 0600
+    let mut csv = csv::Writer::from_writer(BufWriter::new(file));
+    let record = |csv: &mut csv::Writer<_>, cells: [&str; COLUMNS.len()]| csv.write_record(cells).map_err(std::io::Error::from);
+    record(&mut csv, COLUMNS).map_err(fault)?;
+    for row in rows.iter().filter_map(|entry| Row::read(&entry.row)) {
+        let given_names = row.identity.given_names.join(" ");
+        let cell = |value: &'_ Option<String>| value.clone().unwrap_or_default();
+        let identity = &row.identity;
+        let status = match row.status {
+            Status::Active => "active",
+            Status::Deceased => "deceased",
+            Status::Refused => "refused",
+        };
+        let [family_name, birthdate, gender, birthplace, birthcountry] =
+            [&identity.family_name, &identity.birthdate, &identity.gender, &identity.birthplace, &identity.birthcountry]
+                .map(cell);
+        record(&mut csv, [&given_names, &family_name, &birthdate, &gender, &birthplace, &birthcountry, status]).map_err(fault)?;
+    }
+    let mut buffer = csv.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
+    buffer.flush().map_err(fault)?;
+    let file = buffer.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
+    file.as_file().sync_all().map_err(fault)?;
+    file.persist(&place).map_err(|error| fault(error.error))?;
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::register::file::FileRegister;
+
+    const HEADER: &str = "given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n";
+    const ANGELA: &str = "Angela,DUBOIS,1962-08-24,female,75107,99100,active\n";
+    const PAUL: &str = "Paul,MARTIN,1970-01-01,male,13055,99100,active\n";
+
+    struct Stage(tempfile::TempDir);
+
+    impl Stage {
+        fn new(register: &str, source: &str) -> Self {
+            let stage = Self(tempfile::tempdir().unwrap());
+            std::fs::write(stage.path("register.csv"), format!("{HEADER}{register}")).unwrap();
+            std::fs::write(stage.path("source.csv"), source).unwrap();
+            stage
+        }
+
+        fn path(&self, name: &str) -> PathBuf {
+            self.0.path().join(name)
+        }
+
+        fn import(&self, keep: Keep) -> Result<Imported, ImportFault> {
+            import(&self.path("source.csv"), &self.path("register.csv"), "99100", keep)
+        }
+
+        fn register(&self) -> String {
+            std::fs::read_to_string(self.path("register.csv")).unwrap()
+        }
+    }
+
+    #[test]
+    fn a_source_is_merged_sorted_and_without_repeated_rows() {
+        // The columns in another order, Paul twice alike, Angela's spelling and status changed.
+        let source = "status,family_name,given_names,birthdate,gender,birthplace,birthcountry\n\
+             ,MARTIN,Paul,1970-01-01,male,13055,99100\n,MARTIN,Paul,1970-01-01,male,13055,99100\n\
+             deceased,Dubois,\"ANGELA \",1962-08-24,female,75107,99100\n";
+        let stage = Stage::new(&format!("Zoé,ZOLA,1990-01-01,female,,99134,active\n{ANGELA}"), source);
+        let done = stage.import(Keep::Both).unwrap();
+        assert_eq!(done, Imported { persons: 3, added: 1, changed: 1, removed: 0, namesakes: 0 });
+        let deceased = "ANGELA,Dubois,1962-08-24,female,75107,99100,deceased\n";
+        let zoe = "Zoé,ZOLA,1990-01-01,female,,99134,active\n";
+        assert_eq!(stage.register(), format!("{HEADER}{deceased}{PAUL}{zoe}"));
+        use std::os::unix::fs::PermissionsExt as _;
+        assert_eq!(std::fs::metadata(stage.path("register.csv")).unwrap().permissions().mode() & 0o777, 0o600);
+        assert_eq!(FileRegister::load(&stage.path("register.csv"), "99100").unwrap().len(), 3);
+        // Once more changes nothing; replacing drops who is not in the source.
+        assert_eq!(stage.import(Keep::Both).unwrap(), Imported { persons: 3, ..Imported::default() });
+        assert_eq!(stage.import(Keep::SourceOnly).unwrap(), Imported { persons: 2, removed: 1, ..Imported::default() });
+        assert_eq!(stage.register(), format!("{HEADER}{deceased}{PAUL}"));
+    }
+
+    #[test]
+    fn one_bad_line_imports_nothing_and_every_bad_line_is_told() {
+        let source = format!("{HEADER}{PAUL}A,B,1962-02-30,female,75107,99100,\nA,B\n{ANGELA}A,B,1962-02-03,F,75107,99100,\n");
+        let stage = Stage::new(PAUL, &source);
+        let before = stage.register();
+        let text = stage.import(Keep::Both).unwrap_err().to_string();
+        for told in ["3 lines are bad", "line 3: column `birthdate`", "line 4: 2 fields instead of 7", "line 6: column `gender`"]
+        {
+            assert!(text.contains(told), "{told} is missing in {text}");
+        }
+        assert!(stage.register() == before && !text.contains("DUBOIS"));
+        let many = Stage::new(PAUL, &format!("{HEADER}{}", "A,B\n".repeat(250)));
+        let text = many.import(Keep::SourceOnly).unwrap_err().to_string();
+        assert!(text.contains("250 lines are bad") && text.contains("… and 150 more"), "{text}");
+    }
+
+    #[test]
+    fn namesakes_are_counted_and_a_bad_register_is_told_apart() {
+        let refused = PAUL.replace("active", "refused");
+        let stage = Stage::new("", &format!("{HEADER}{PAUL}{refused}"));
+        let done = stage.import(Keep::Both).unwrap();
+        assert!(done.namesakes == 1 && done.to_string().contains("Y010002"), "{done}");
+        std::fs::write(stage.path("register.csv"), "a,b\n").unwrap();
+        let text = stage.import(Keep::Both).unwrap_err().to_string();
+        assert!(text.contains("the register to merge into is bad") && text.contains("register.csv"), "{text}");
+        assert_eq!(stage.import(Keep::SourceOnly).unwrap().persons, 2);
+        let nowhere = import(&stage.path("source.csv"), &stage.path("no/such/register.csv"), "99100", Keep::Both);
+        assert!(nowhere.unwrap_err().to_string().contains("can not be written"));
+        let missing = import(&stage.path("none.csv"), &stage.path("register.csv"), "99100", Keep::Both);
+        assert!(missing.unwrap_err().to_string().contains("none.csv"));
+    }
+
+    #[test]
+    fn a_link_stays_and_what_it_leads_to_is_replaced() {
+        let stage = Stage::new(PAUL, &format!("{HEADER}{ANGELA}"));
+        std::os::unix::fs::symlink(stage.path("register.csv"), stage.path("link.csv")).unwrap();
+        import(&stage.path("source.csv"), &stage.path("link.csv"), "99100", Keep::Both).unwrap();
+        assert!(std::fs::symlink_metadata(stage.path("link.csv")).unwrap().is_symlink());
+        assert!(stage.register().contains("DUBOIS"));
+    }
+}
