@@ -68,7 +68,7 @@ async fn confirm(means: &Means, support_id: &SupportId, pivot: Identity) -> Resu
     let support_id = support_id.as_str();
     let answer = answer.map_err(|fault| {
         let code = fault.code();
-        tracing::error!(support_id, code = code.entry().code, outcome, %fault, "the register could not be asked");
+        tracing::error!(support_id, code = code.entry().code, outcome, %fault, "the register gave no usable answer");
         code
     })?;
     let identity = answer.into_identity().inspect_err(|code| {

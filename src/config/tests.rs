@@ -156,7 +156,7 @@ fn each_bad_setting_is_named_with_its_mend() {
         (file, "identity_source", "register.file.path = \"none.csv\"\nidentity_source", "register.file.path", "missing"),
         http_row("url = \"http://register.example.org\"", "register.http.url", "use https://"),
         http_row("url = \"https://register.example.org/?a=b\"", "register.http.url", "has a query"),
-        http_row("uri = \"\"", "register.http.uri", "use one of: url, client_certificate"),
+        http_row("url = \"https://r.example\"\nuri = \"\"", "register.http.uri", "use one of: url, client_certificate"),
         http_row("url = \"https://r.example\"\ncalls = 0", "register.http.calls", "from 1 to 65536"),
         http_row("url = \"https://r.example\"\nca = \"none.crt\"", "register.http.ca", "missing"),
         http_row("url = \"https://r.example\"\nca = \"passerelle.toml\"", "register.http.ca", "without a certificate"),

@@ -12,7 +12,7 @@ import { fileURLToPath } from 'node:url';
 
 export const root = path.resolve(path.dirname(fileURLToPath(import.meta.url)), '../..');
 export const artifacts = process.env.HUB_ARTIFACTS ?? path.join(root, 'tests/artifacts');
-const program = process.env.HUB_BIN ?? path.join(root, 'target/debug/passerelle');
+export const program = process.env.HUB_BIN ?? path.join(root, 'target/debug/passerelle');
 mkdirSync(artifacts, { recursive: true });
 
 /** Random bits as base64url: 32 bytes are 43 characters. */
@@ -86,9 +86,10 @@ Angela Claire Louise,DUBOIS,1962-08-24,female,75107,99100,active
 
 /**
  * A folder with a whole configuration.
- * sps: [{ id, secret, redirectUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text }.
+ * sps: [{ id, secret, redirectUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
+ * register: its table, instead of register.csv's · files: { name: content }.
  */
-export function configure({ port, privatePort, sps, connectors, settings = '' }) {
+export function configure({ port, privatePort, sps, connectors, settings = '', register = '[register.file]\npath = "register.csv"', files = {} }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-peers-'));
   const write = (name, content, mode = 0o600) => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
@@ -104,12 +105,12 @@ ${settings}
 listen = "127.0.0.1:${port}"
 [private]
 listen = "127.0.0.1:${privatePort}"
-[register.file]
-path = "register.csv"
+${register}
 [limits]
 workers = 1
 reload_seconds = 1
 `);
+  for (const [name, content] of Object.entries(files)) write(name, content);
   write('subject.key', random(48));
   write('register.csv', REGISTER);
   cpSync(path.join(root, 'config/scopes.toml'), path.join(folder, 'scopes.toml'));

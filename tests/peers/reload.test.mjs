@@ -1,10 +1,11 @@
 // An identity provider is a file: dropped in, changed, broken and removed while the hub runs.
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { discover, request, startFederation } from './federation.mjs';
-import { Browser, oidcConnector } from './harness.mjs';
+import { Browser, choose, oidcConnector, program } from './harness.mjs';
 
 let fed, client;
 before(async () => { fed = await startFederation('hub-reload'); client = await discover(fed.hub, fed.sp); });
@@ -35,4 +36,39 @@ test('a connector file dropped in adds an identity provider, and removed takes i
   rmSync(file);
   await until(async () => !(await offered()).includes('dropped'), 'its end');
   assert.deepEqual(await offered(), ['real']);
+});
+
+/** Where a login as the identity provider's `login` gets to: the page after the register was asked. */
+async function identified(login) {
+  const browser = new Browser();
+  const upstream = await choose(browser, await browser.open((await request(client, fed.sp)).url), 'real');
+  return (await browser.submit(upstream, { values: { login, password: 'any' } })).html;
+}
+const run = (args, input = '') => {
+  const done = spawnSync(program, [...args, '--config', fed.hub.folder], { input, encoding: 'utf8' });
+  return { code: done.status, output: done.stdout + done.stderr };
+};
+
+test('a person imported into the register file can log in, without a restart', async () => {
+  const [source, register] = ['source.csv', 'register.csv'].map((name) => path.join(fed.hub.folder, name));
+  const header = 'given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n';
+  const person = { given_names: ['Personne'], family_name: 'INCONNUE', birthdate: '1970-01-01', gender: 'female', birthplace: '75101', birthcountry: '99100' };
+  const look = () => run(['register', 'lookup'], JSON.stringify(person));
+  assert.ok((await identified('nobody')).includes('Y010001'));
+  assert.ok(look().code === 1 && look().output.startsWith('not_found\n'), look().output);
+  // A bad line: every fault is told by line, column and mend, and nothing changes.
+  writeFileSync(source, `${header}Personne,INCONNUE,1970-02-30,female,75101,99100,\nA,B\n`);
+  const refused = run(['register', 'import', source]);
+  assert.ok(refused.code === 1 && /line 2: column `birthdate`: must be a day/.test(refused.output) && /line 3: 2 fields/.test(refused.output), refused.output);
+  writeFileSync(source, `${header}Personne,INCONNUE,1970-01-01,female,75101,99100,\n`);
+  const done = run(['register', 'import', source]);
+  assert.ok(done.code === 0 && done.output.includes('2 persons; 1 added, 0 changed, 0 removed'), done.output);
+  assert.deepEqual(look(), { code: 0, output: 'found\n' });
+  await until(async () => (await identified('nobody')).includes('/consent'), 'the login of who was imported');
+  // A bad file leaves the last good one in use.
+  const good = readFileSync(register);
+  writeFileSync(register, 'a,b\n');
+  await until(async () => fed.hub.log().includes('the register file is bad; the last good one stays'), 'a word in the log');
+  assert.ok((await identified('nobody')).includes('/consent'));
+  writeFileSync(register, good);
 });
