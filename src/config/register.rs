@@ -29,6 +29,9 @@ pub fn check(
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) -> RegisterCredentials {
+    if source.keys_of("register") > 1 {
+        problems.push(source.problem("register", "names two registers", "keep one: [register.file] or [register.http]"));
+    }
     match configured {
         RegisterConfig::File(register) => {
             if !context.folder.join(&register.path).is_file() {

@@ -77,6 +77,15 @@ impl Source {
         self.overlay.values.get(key).or_else(|| self.values.get(key))?.as_str()
     }
 
+    /// How many keys a table of the first level holds: an enum written as a table must have exactly one, and figment
+    /// takes any of several.
+    pub fn keys_of(&self, table: &str) -> usize {
+        let of = |values: &Dict| values.get(table).and_then(Value::as_dict).cloned().unwrap_or_default();
+        let (mut keys, over) = (of(&self.values), of(&self.overlay.values));
+        keys.extend(over);
+        keys.len()
+    }
+
     /// A problem at `key` (`redirect_uris[1]`), with its line, or with the variable that set the key.
     pub fn problem(&self, key: &str, what: impl Into<String>, mend: impl Into<String>) -> Problem {
         let (what, mend) = (what.into(), mend.into());

@@ -161,15 +161,11 @@ fn each_bad_setting_is_named_with_its_mend() {
         http_row("url = \"https://r.example\"\nca = \"none.crt\"", "register.http.ca", "missing"),
         http_row("url = \"https://r.example\"\nca = \"passerelle.toml\"", "register.http.ca", "without a certificate"),
         http_row(
-            "url = \"https://r.example\"\nclient_certificate = \"r.crt\"",
-            "register.http.client_certificate",
-            "add client_key, or remove both",
-        ),
-        http_row(
             "url = \"https://r.example\"\nclient_key = { env = \"SP_SECRET\" }",
             "register.http.client_key",
             "add client_certificate",
         ),
+        http_row("url = \"https://r.example\"\n[register.file]\npath = \"passerelle.toml\"", "register", "keep one"),
         http_row("url = \"https://r.example\"\nbearer = { env = \"UNSET\" }", "register.http.bearer.env", "not set"),
         (file, "identity_source", "amr_marker = \"pwd\"\nidentity_source", "amr_marker", "RFC 8176"),
         (file, "identity_source", "cookie_prefix = \"__Host-x\"\nidentity_source", "cookie_prefix", "not beginning with __"),
@@ -221,8 +217,13 @@ internal_hosts = ["register.example.org"]
     assert_eq!(loaded.register.identity.as_ref().unwrap().reveal(), &format!("{certificate}\nthe key\n"));
     assert_eq!(loaded.register.ca.as_deref(), Some(certificate));
     assert!(!format!("{loaded:?}").contains("the key") && !format!("{loaded:?}").contains("123=="));
-    let (_, key, text) = folder.variable("REGISTER_TOKEN", "Bearer abc").problem();
+    let folder = folder.variable("REGISTER_TOKEN", "Bearer abc");
+    let (_, key, text) = folder.problem();
     assert!(key == "register.http.bearer" && text.contains("without the word Bearer"), "{key}: {text}");
+    let folder =
+        folder.variable("REGISTER_TOKEN", "abc").edit("passerelle.toml", "client_key = { env = \"REGISTER_KEY\" }\n", "");
+    let (_, key, text) = folder.problem();
+    assert!(key == "register.http.client_certificate" && text.contains("add client_key, or remove both"), "{key}: {text}");
 }
 
 #[test]

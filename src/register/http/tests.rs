@@ -39,6 +39,28 @@ async fn answer_to(told: Told) -> Result<Answer, RegisterFault> {
     http_register(&server.base(), &metrics()).identify(&angela(), &support_id()).await
 }
 
+/// The committed contract says what this adapter does.
+#[test]
+fn the_committed_contract_is_the_codes() {
+    let contract = include_str!("../../../docs/register.openapi.yaml");
+    let labels = ["found", "corrected", "not_found", "several", "deceased", "refused"].join(", ");
+    for said in [
+        "\n  /identify:\n    post:",
+        "\n  /health:\n    get:",
+        "name: X-Request-Id",
+        &format!("enum: [{labels}]"),
+        &format!("{} seconds and {} KiB", LIMIT.as_secs(), contract::LARGEST >> 10),
+        "five calls in a row without an answer the hub leaves the register alone for ten seconds",
+        "required: [birthdate, gender, birthcountry]",
+    ] {
+        assert!(contract.contains(said), "{said}");
+    }
+    assert_eq!((breaker::FAILURES, breaker::PAUSE.as_secs()), (5, 10));
+    for member in identity().as_object().unwrap().keys() {
+        assert!(contract.contains(&format!("\n        {member}:")), "{member}");
+    }
+}
+
 #[tokio::test]
 async fn the_question_carries_the_pivot_in_its_body_and_nothing_more() {
     let server = FakeServer::start(|asked| {
