@@ -81,6 +81,7 @@ const TABLE: [Row; 8] = [
     (["Mamadou", "DIALLO", "", "male", "", "99341"], "not_found", Some(("Y010001", "Y010001"))),
 ];
 
+/// R008: identity claims come from the register, whichever kind it is.
 #[tokio::test]
 async fn every_register_answers_alike_and_every_no_ends_under_its_code() {
     let demo = || FileRegister::from_reader("register.csv", include_bytes!("../demo/register.csv").as_slice(), "99100").unwrap();

@@ -124,7 +124,7 @@ const metric = async (line) => {
   return Number(text.split('\n').find((l) => l.startsWith(`${line} `))?.split(' ')[1] ?? 0);
 };
 
-test('a whole login: mutual TLS, the bearer token, the pivot in the body, and the support id in both logs', async () => {
+test('R008: a whole login, identity by the register: mutual TLS, the bearer token, the pivot in the body, and the support id in both logs', async () => {
   await start('hub-register');
   register.mood = json({ outcome: 'corrected', identity: { ...ANGELA, family_name: 'DUBOIS-MARTIN' } });
   const { page, browser, ...attempt } = await identify();
@@ -141,7 +141,7 @@ test('a whole login: mutual TLS, the bearer token, the pivot in the body, and th
   assert.match(asked.headers['x-request-id'], /^[0-9A-HJKMNP-TV-Z]{12}$/);
 });
 
-test('each no of the register ends the login under its code, deceased and refused alike', async () => {
+test('R008: each no of the register ends the login under its code, deceased and refused alike', async () => {
   for (const [outcome, shown, logged] of [
     ['not_found', 'Y010001', 'Y010001'], ['several', 'Y010002', 'Y010002'],
     ['deceased', 'Y010000', 'Y010003'], ['refused', 'Y010000', 'Y010004'],
@@ -153,7 +153,7 @@ test('each no of the register ends the login under its code, deceased and refuse
   }
 });
 
-test('an answer that breaks the contract never reaches the service provider', async () => {
+test('R008: an answer that breaks the contract never reaches the service provider', async () => {
   for (const [mood, code] of [
     [json('{"outcome":'), 'Y010006'], [json(found, 200, 'text/html'), 'Y010006'], [json({ outcome: 'perhaps' }), 'Y010006'],
     [json('{"outcome":"not_found","outcome":"found"}'), 'Y010006'], [json({ outcome: 'found' }), 'Y010006'],
