@@ -1,36 +1,49 @@
-// A small federation for one test file: the hub, a real identity provider, and two service providers.
+// A small federation for one test file: the hub, a real identity provider, and service providers.
 import * as oidc from 'openid-client';
-import { IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, random, startHub } from './harness.mjs';
+import { IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, random, startHub, text } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 export const SCOPE = 'openid given_name family_name birthdate gender birthplace birthcountry email preferred_username';
 
+/** The levels that each platform knows. */
+const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
+
 /**
- * { hub, idp, sp, other, …, stop }: `sp` and `other` are { id, secret, redirectUri }. `more` are further service
- * providers by name, { secret, extra }, `extra` being lines of the file; they are in the answer by the same name.
+ * { hub, idp, sps, sp, other, …, stop }. Service providers are { id, secret, redirectUri }: on standard `sp` and `other`,
+ * and on both platforms those of `more`, which gives { secret, extra } by name, `extra` being lines of the file. They are
+ * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states.
  */
-export async function startFederation(name, more = {}) {
+export async function startFederation(name, more = {}, { platform = 'standard', amr } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback` });
-  const [sp, other] = [provider('alpha'), provider('beta')];
-  const others = Object.fromEntries(Object.entries(more).map(([id, own]) => [id, { ...provider(id), ...own }]));
+  const files = platform === 'standard' ? { alpha: {}, beta: {}, ...more } : more;
+  const sps = Object.fromEntries(Object.entries(files).map(([id, own]) => [id, { ...provider(id), ...own }]));
   const idp = await startIdp({
-    port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256',
+    port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', amr,
     redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
   });
   const scopes = [...SCOPE.split(' '), 'profile', 'birth', 'identite_pivot'];
   try {
     const hub = await startHub(name, {
-      port, privatePort,
-      sps: [sp, other, ...Object.values(others)].map((s) => ({ ...s, redirectUris: [s.redirectUri], scopes })),
-      connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"') },
+      port, privatePort, platform,
+      sps: Object.values(sps).map((s) => ({ ...s, redirectUris: [s.redirectUri], scopes })),
+      connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"', { levels: LEVELS[platform] }) },
     });
-    return { hub, idp, sp, other, ...others, stop: async () => { await hub.stop(); await idp.close(); } };
+    return { ...sps, hub, idp, sps, sp: sps.alpha, other: sps.beta, stop: async () => { await hub.stop(); await idp.close(); } };
   } catch (error) {
     await idp.close();
     throw error;
   }
 }
+
+/** The lines of a service provider's file by which its answers are sealed; its keys follow as tables, so they end the file. */
+export const sealed = (alg, keys) => [
+  `id_token_encrypted_response_alg = ${text(alg)}`,
+  `userinfo_encrypted_response_alg = ${text(alg)}`,
+  ...(typeof keys === 'string'
+    ? [`jwks_uri = ${text(keys)}`, 'insecure_http = true', 'internal_hosts = ["localhost", "127.0.0.1"]']
+    : keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${text(value)}`)])),
+].join('\n');
 
 /** The service provider's own library, after discovery. */
 export const discover = (hub, sp, authentication = oidc.ClientSecretPost(sp.secret)) => oidc.discovery(

@@ -77,25 +77,28 @@ function launch(name, args) {
   };
 }
 
-const text = (value) => JSON.stringify(value); // a TOML basic string for the values used here
+export const text = (value) => JSON.stringify(value); // a TOML basic string for the values used here
 const list = (values) => `[${values.map(text).join(', ')}]`;
 
 export const REGISTER = `given_names,family_name,birthdate,gender,birthplace,birthcountry,status
 Angela Claire Louise,DUBOIS,1962-08-24,female,75107,99100,active
 `;
 
+/** Where identities come from; on high from the identity providers. */
+const REGISTERS = { standard: '[register.file]\npath = "register.csv"', high: '' };
+
 /**
  * A folder with a whole configuration.
  * sps: [{ id, secret, redirectUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
- * register: its table, instead of register.csv's · files: { name: content }.
+ * register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
  */
-export function configure({ port, privatePort, sps, connectors, settings = '', register = '[register.file]\npath = "register.csv"', files = {} }) {
+export function configure({ port, privatePort, sps, connectors, settings = '', platform = 'standard', register = REGISTERS[platform], files = {} }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-peers-'));
   const write = (name, content, mode = 0o600) => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), content, { mode });
   };
-  write('passerelle.toml', `platform = "standard"
+  write('passerelle.toml', `platform = ${text(platform)}
 base_url = "http://localhost:${port}"
 subject_key = { file = "subject.key" }
 keys = "keys"
@@ -135,10 +138,10 @@ ${sp.extra ?? ''}
 export const IDP_SECRET = 'upstream-secret-of-forty-characters-0123';
 export const IDP_CLIENT = 'passerelle-hub';
 
-/** A connector file for an OpenID Provider on loopback. */
-export const oidcConnector = (issuer, extra = '', secret = 'client_secret = { file = "idp.secret" }') => `name = { fr = "Fournisseur réel", en = "Real provider" }
-levels = { lowest = "eidas1", highest = "eidas1" }
-acr = { eidas1 = ["eidas1"] }
+/** A connector file for an OpenID Provider on loopback, at the levels of one platform. */
+export const oidcConnector = (issuer, extra = '', { secret = 'client_secret = { file = "idp.secret" }', levels = ['eidas1'] } = {}) => `name = { fr = "Fournisseur réel", en = "Real provider" }
+levels = { lowest = ${text(levels[0])}, highest = ${text(levels.at(-1))} }
+acr = { ${levels.map((level) => `${level} = [${text(level)}]`).join(', ')} }
 [kind.oidc]
 issuer = ${text(issuer)}
 client_id = ${text(IDP_CLIENT)}
@@ -285,12 +288,12 @@ export const choose = (browser, page, connector, stopAt) =>
 export const answerConsent = (browser, page, answer, stopAt) =>
   browser.submit(page, { pick: consenting, values: { answer }, stopAt });
 
-/** A whole login: authorization URL in, the redirect back to the service provider out. */
-export async function signIn(browser, authorizationUrl, { connector = 'real', login = 'angela', stopAt }) {
+/** A whole login: authorization URL in, the redirect back to the service provider out. `acr`: what the provider proves. */
+export async function signIn(browser, authorizationUrl, { connector = 'real', login = 'angela', acr = '', stopAt }) {
   const choice = await browser.open(authorizationUrl, { stopAt });
   if (choice.stopped) return choice.url;
   const upstream = await choose(browser, choice, connector, stopAt);
-  const consent = await browser.submit(upstream, { values: { login, password: 'any' }, stopAt });
+  const consent = await browser.submit(upstream, { values: { login, password: 'any', acr }, stopAt });
   if (consent.stopped) return consent.url;
   const back = await answerConsent(browser, consent, 'yes', stopAt);
   if (!back.stopped) throw new Error(`the login did not come back (${back.status} ${back.url}):\n${back.html.slice(0, 3000)}`);

@@ -79,7 +79,7 @@ test('a real identity provider seals its answers to the hub, and believes its pr
         redirectUris: [`http://localhost:${port}/api/v2/callback/${id}`], client: { jwks_uri, ...registered, ...client },
       });
       const lines = [...file, ...Object.entries(registered).map(([key, value]) => `${key} = "${value}"`)];
-      connectors[id] = oidcConnector(idps[id].issuer, lines.join('\n'), secret);
+      connectors[id] = oidcConnector(idps[id].issuer, lines.join('\n'), { secret });
     }
     const sp = { id: 'alpha', secret: random(32), redirectUri: `http://localhost:${port}/sp/alpha/callback` };
     hub = await startHub('hub-sealed', {

@@ -45,7 +45,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     claims: {
       openid: ['sub', 'acr', 'amr', 'auth_time'], identite_pivot: PIVOT, email: ['email'], preferred_username: ['preferred_username'],
     },
-    acrValues: ['eidas1'],
+    acrValues: ['eidas1', 'eidas2', 'eidas3'],
     clientAuthMethods: ['client_secret_post', 'client_secret_basic', 'private_key_jwt'],
     enabledJWA: {
       idTokenSigningAlgValues: ['ES256', 'RS256'], userinfoSigningAlgValues: ['ES256', 'RS256'], clientAuthSigningAlgValues: ['ES256', 'RS256'],
@@ -77,6 +77,9 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     }
   });
 
+  /** The level that the hub asks for. */
+  const asked = async (request, response) => (await provider.interactionDetails(request, response)).params.acr_values?.split(' ')[0] ?? 'eidas1';
+
   const answer = provider.callback();
   const server = createServer(async (request, response) => {
     if (!request.url.startsWith('/interaction/')) return answer(request, response);
@@ -91,7 +94,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
       const form = new URLSearchParams(Buffer.concat(chunks).toString());
       const result = form.get('login') === 'abort'
         ? { error: 'access_denied', error_description: 'the user <b>went</b> away' }
-        : { login: { accountId: form.get('login'), acr: 'eidas1', amr, remember: false } };
+        : { login: { accountId: form.get('login'), acr: form.get('acr') || await asked(request, response), amr, remember: false } };
       return await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
     } catch (error) {
       faults.push(error);
@@ -105,4 +108,5 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
 
 const LOGIN_PAGE = `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>Real provider</title></head><body>
 <main><h1>Real provider</h1><form method="post"><label>Login <input name="login" value="angela"></label>
-<label>Password <input name="password" type="password"></label><button>Sign in</button></form></main></body></html>`;
+<label>Password <input name="password" type="password"></label>
+<label>Level, if not the one asked <input name="acr"></label><button>Sign in</button></form></main></body></html>`;

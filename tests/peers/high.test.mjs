@@ -1,0 +1,179 @@
+// The high platform for a real service provider (npm openid-client): its library decrypts what the hub seals to its keys.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { compactDecrypt, createRemoteJWKSet, decodeProtectedHeader, exportJWK, generateKeyPair, jwtVerify } from 'jose';
+import * as oidc from 'openid-client';
+import { discover, redeem, request, sealed, startFederation, userinfo } from './federation.mjs';
+import { Browser, answerConsent, choose, freePorts, serve, signIn } from './harness.mjs';
+
+const ALGS = ['ECDH-ES', 'RSA-OAEP-256', 'RSA-OAEP'];
+const AMR_ASKED = JSON.stringify({ id_token: { amr: { essential: true } } });
+
+/** A key pair of a service provider: { id, alg, kid, privateKey, jwk }. */
+async function sealingKey(alg, how) {
+  const id = `${alg.toLowerCase()}-${how}`;
+  const { publicKey, privateKey } = await generateKeyPair(alg, { crv: 'P-256', extractable: true });
+  return { id, alg, kid: `key-of-${id}`, privateKey, jwk: { ...await exportJWK(publicKey), kid: `key-of-${id}`, use: 'enc', alg } };
+}
+
+let federation, published, services;
+before(async () => {
+  const pairs = await Promise.all(ALGS.flatMap((alg) => [sealingKey(alg, 'inline'), sealingKey(alg, 'uri')]));
+  // Each service provider publishes its set under its own id.
+  published = await serve((asked, response) => {
+    const pair = pairs.find(({ id }) => asked.url === `/${id}`);
+    response.writeHead(pair ? 200 : 404, { 'content-type': 'application/json' });
+    response.end(JSON.stringify({ keys: pair ? [pair.jwk] : [] }));
+  });
+  const [closed] = await freePorts(1);
+  const files = pairs.map(({ id, alg, jwk }) => (
+    [id, { extra: sealed(alg, id.endsWith('-uri') ? `http://localhost:${published.port}/${id}` : [jwk]) }]));
+  const silent = { extra: sealed('ECDH-ES', `http://localhost:${closed}/jwks`) };
+  federation = await startFederation('hub-high', { ...Object.fromEntries(files), silent }, { platform: 'high', amr: ['pwd', 'otp'] });
+  services = pairs.map((pair) => ({ ...pair, ...federation.sps[pair.id] }));
+});
+after(async () => {
+  await federation?.stop();
+  await published?.close();
+});
+
+/** The library of a service provider; it opens what is sealed to `key`, its own unless said. */
+async function libraryOf(sp, key = sp) {
+  const client = await discover(federation.hub, sp);
+  oidc.enableDecryptingResponses(client, ['A256GCM'], { key: key.privateKey, alg: key.alg, kid: sp.kid });
+  return client;
+}
+
+/** A login up to the redirect back, in a fresh browser. */
+async function backFrom(client, sp, acr, { claims, ...more } = {}) {
+  const asked = await request(client, sp, { acr_values: acr, ...(claims && { claims }) });
+  const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri, ...more }));
+  return { ...asked, back };
+}
+const tokensFor = (client, { back, verifier, state, nonce }) => oidc.authorizationCodeGrant(client, back, {
+  pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce, idTokenExpected: true,
+});
+
+/** A sealed token: its JWE header as registered (R041), and the JWS inside, verified. */
+async function opened(token, sp) {
+  const header = decodeProtectedHeader(token);
+  const { epk, ...rest } = header;
+  assert.deepEqual(rest, { alg: sp.alg, enc: 'A256GCM', cty: 'JWT', kid: sp.kid });
+  assert.equal(epk !== undefined, sp.alg === 'ECDH-ES');
+  const { plaintext } = await compactDecrypt(token, sp.privateKey);
+  const keys = createRemoteJWKSet(new URL(`${federation.hub.issuer}/jwks`));
+  const jws = new TextDecoder().decode(plaintext);
+  const { payload, protectedHeader } = await jwtVerify(jws, keys, { issuer: federation.hub.issuer, audience: sp.id });
+  assert.deepEqual(Object.keys(protectedHeader).sort(), ['alg', 'kid', 'typ']);
+  return payload;
+}
+
+test('R003 R070: discovery of the high platform says its levels and encryptions', async () => {
+  const metadata = (await discover(federation.hub, services[0])).serverMetadata();
+  assert.deepEqual(metadata.acr_values_supported, ['eidas2', 'eidas3']);
+  for (const token of ['id_token', 'userinfo']) {
+    assert.deepEqual([...metadata[`${token}_encryption_alg_values_supported`]].sort(), [...ALGS].sort(), token);
+    assert.deepEqual(metadata[`${token}_encryption_enc_values_supported`], ['A256GCM'], token);
+  }
+});
+
+for (const alg of ALGS) {
+  for (const how of ['inline', 'uri']) {
+    test(`R005 R007 R009 R038 R041 R042 R161: openid-client opens ID token and userinfo: ${alg}, keys ${how}`, async () => {
+      const sp = services.find(({ id }) => id === `${alg.toLowerCase()}-${how}`);
+      const client = await libraryOf(sp);
+      for (const level of ['eidas2', 'eidas3']) {
+        const tokens = await tokensFor(client, await backFrom(client, sp, level, { claims: AMR_ASKED }));
+        const claims = await opened(tokens.id_token, sp);
+        assert.deepEqual(claims, tokens.claims());
+        assert.equal(claims.acr, level);
+        assert.deepEqual([...claims.amr].sort(), ['hub', 'mfa', 'otp', 'pwd']); // R061: two categories
+        const person = await oidc.fetchUserInfo(client, tokens.access_token, claims.sub);
+        assert.equal(person.family_name, 'DUBOIS');
+        assert.deepEqual(person.given_name_array, ['Angela', 'Claire', 'Louise']);
+        const raw = await userinfo(federation.hub, tokens.access_token);
+        assert.equal(raw.headers.get('content-type'), 'application/jwt');
+        assert.deepEqual(await opened(await raw.text(), sp), person);
+      }
+    });
+  }
+}
+
+test('R009: on high the identity is the provider\'s, also of someone whom no register knows', async () => {
+  const sp = services[0];
+  const client = await libraryOf(sp);
+  const tokens = await tokensFor(client, await backFrom(client, sp, 'eidas2', { login: 'nobody' }));
+  const person = await oidc.fetchUserInfo(client, tokens.access_token, tokens.claims().sub);
+  assert.equal(person.family_name, 'INCONNUE');
+});
+
+test('a token sealed to one service provider opens with nobody else\'s key', async () => {
+  const [sp, other] = services.filter(({ alg }) => alg === 'ECDH-ES');
+  const client = await libraryOf(sp, other);
+  await assert.rejects(tokensFor(client, await backFrom(client, sp, 'eidas2')));
+});
+
+test('R003: eidas1 is nothing that can be asked here', async () => {
+  const sp = services[0];
+  const asked = await request(await libraryOf(sp), sp, { acr_values: 'eidas1' });
+  const { url, stopped } = await new Browser().open(asked.url, { stopAt: sp.redirectUri });
+  assert.ok(stopped);
+  assert.equal(new URL(url).searchParams.get('error'), 'invalid_request');
+  assert.match(new URL(url).searchParams.get('error_description'), /eidas2 and eidas3/);
+});
+
+test('a lower level than asked, or one that the provider is not registered for, is refused, and the person may go on', async () => {
+  const sp = services[0];
+  const client = await libraryOf(sp);
+  for (const [asks, proves] of [['eidas3', 'eidas2'], ['eidas2', 'eidas1'], ['eidas2', 'silver']]) {
+    const browser = new Browser();
+    const asked = await request(client, sp, { acr_values: asks });
+    const upstream = await choose(browser, await browser.open(asked.url), 'real');
+    const banner = await browser.submit(upstream, { values: { login: 'angela', acr: proves }, stopAt: sp.redirectUri });
+    assert.ok(!banner.stopped && banner.status === 200, `${asks} ${proves}: ${banner.status} ${banner.url}`);
+    assert.match(banner.html, /Y1000\d\d/, `${asks} ${proves}`);
+    const again = await choose(browser, banner, 'real');
+    const consent = await browser.submit(again, { values: { login: 'angela', acr: asks } });
+    const back = await answerConsent(browser, consent, 'yes', sp.redirectUri);
+    const tokens = await tokensFor(client, { ...asked, back: new URL(back.url) });
+    assert.equal(tokens.claims().acr, asks);
+  }
+});
+
+test('a higher level than asked is told as obtained; eidas2 may be reused, eidas3 never', async () => {
+  const [sp, other] = services;
+  const client = await libraryOf(sp);
+  const browser = new Browser();
+  const asked = await request(client, sp, { acr_values: 'eidas2' });
+  const back = new URL(await signIn(browser, asked.url, { stopAt: sp.redirectUri, acr: 'eidas3' }));
+  assert.equal((await tokensFor(client, { ...asked, back })).claims().acr, 'eidas3'); // R038
+
+  const next = async (acr) => browser.open((await request(await libraryOf(other), other, { acr_values: acr, prompt: 'consent' })).url);
+  assert.match((await next('eidas2')).html, /\/consent"/);
+  assert.match((await next('eidas3')).html, /\/provider"/);
+});
+
+test('a service provider whose keys can not be read hears so at once, and nobody signs in for nothing', async () => {
+  const { silent } = federation;
+  const { url, stopped } = await new Browser().open(
+    (await request(await discover(federation.hub, silent), silent, { acr_values: 'eidas2' })).url, { stopAt: silent.redirectUri });
+  assert.ok(stopped);
+  assert.equal(new URL(url).searchParams.get('error'), 'temporarily_unavailable');
+});
+
+test('R021: on high too the access token is opaque, and the answer says what was granted', async () => {
+  const sp = services[0];
+  const { back, verifier } = await backFrom(await libraryOf(sp), sp, 'eidas2');
+  const { status, body } = await redeem(federation.hub, sp, { code: back.searchParams.get('code'), code_verifier: verifier });
+  assert.equal(status, 200, JSON.stringify(body));
+  assert.ok(!body.access_token.includes('.'));
+  assert.equal(body.id_token.split('.').length, 5);
+  assert.ok(!('refresh_token' in body));
+});
+
+test('nothing secret reaches the log', () => {
+  const log = federation.hub.log();
+  for (const secret of [...services.map(({ secret: own }) => own), 'angela@example.org', 'DUBOIS', 'idp-angela']) {
+    assert.ok(!log.includes(secret), `the log holds ${secret.slice(0, 4)}…`);
+  }
+});
