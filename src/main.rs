@@ -44,9 +44,9 @@ enum Command {
         #[arg(long)]
         online: bool,
     },
-    /// Run a hub, two sandbox identity providers and a service provider, all on this machine.
+    /// Run both platforms, each a hub and two sandbox identity providers, and a service provider, all on this machine.
     Demo {
-        /// Port of the hub; the others follow from it. 0 takes free ones.
+        /// Port of the standard hub; the others follow from it, up to 20 above. 0 takes free ones.
         #[arg(long, default_value_t = 8080)]
         port: u16,
     },
@@ -182,10 +182,13 @@ fn demo(port: u16) -> Result<(), String> {
     in_system(async move {
         let demo = Demo::start(port, &Env::system()).map_err(|fault| fault.to_string())?;
         println!("The demo runs until you press Ctrl+C.");
-        println!("  hub                 {}", demo.hub);
-        println!("  its probes, metrics {}/metrics", demo.private);
-        for provider in &demo.identity_providers {
-            println!("  identity provider   {provider}");
+        for (platform, addresses) in [("standard", &demo.standard), ("high", &demo.high)] {
+            println!("{platform} platform");
+            println!("  hub                 {}", addresses.hub);
+            println!("  its probes, metrics {}/metrics", addresses.private);
+            for provider in &addresses.identity_providers {
+                println!("  identity provider   {provider}");
+            }
         }
         println!("\nOpen {}", demo.open);
         asked_to_stop().await?;

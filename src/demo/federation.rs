@@ -1,19 +1,22 @@
 //! The demo's configuration, as an operator would write it in files, embedded here with the ports of the day.
 
 use std::fs;
+use std::sync::Arc;
 
 use tempfile::TempDir;
 
 use crate::app::fresh_secret;
 use crate::config::{self, Environment, Loaded};
 use crate::demo::DemoFault;
-use crate::demo::service_provider::Settings;
+use crate::demo::service_provider::{Registration, Settings};
 use crate::env::Env;
 use crate::ids::Secret;
-use crate::protocol::acr::Level;
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::acr::Platform;
+use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
+use crate::token::UpstreamKeys;
+use crate::token::open::Sealing;
 
-/// A sandbox identity provider: the connector's id, its names, and its accent colours.
+/// A sandbox identity provider: the connector's id, and its names.
 pub struct IdentityProvider {
     id: &'static str,
     french: &'static str,
@@ -56,18 +59,23 @@ impl Files {
     }
 }
 
-/// Made anew for each run.
-pub struct Secrets {
+/// Everything on one platform, and where it listens: a hub, and its identity providers in the order of
+/// [`IDENTITY_PROVIDERS`].
+pub struct Side {
+    pub platform: Platform,
+    pub hub: String,
+    pub identity_providers: Vec<String>,
+    secrets: Secrets,
+}
+
+/// Made anew for each run, and for each platform: what is registered on one counts nothing on the other (R011).
+struct Secrets {
     service_provider: Secret<String>,
     hub: Secret<String>,
     subjects: Secret<String>,
 }
 
 impl Secrets {
-    pub fn fresh(env: &Env) -> Self {
-        Self { service_provider: fresh_secret(env), hub: fresh_secret(env), subjects: fresh_secret(env) }
-    }
-
     fn environment(&self) -> Environment {
         [("DEMO_SP_SECRET", &self.service_provider), ("DEMO_HUB_SECRET", &self.hub), ("DEMO_SUBJECT_KEY", &self.subjects)]
             .map(|(name, secret)| (name.to_owned(), secret.reveal().clone()))
@@ -76,44 +84,80 @@ impl Secrets {
     }
 }
 
-/// The hub: identities from the register, two identity providers, one service provider.
-pub fn hub(address: &str, identity_providers: &[String], service_provider: &str, secrets: &Secrets) -> Result<Files, DemoFault> {
-    let settings = format!(
-        r#"
-platform = "standard"
+/// How tokens are sealed on the high platform: from the identity providers to the hub, and from the hub to the service.
+const SEALING: Sealing = Sealing { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
+
+impl Side {
+    pub fn new(platform: Platform, hub: String, identity_providers: Vec<String>, env: &Env) -> Self {
+        let secrets = Secrets { service_provider: fresh_secret(env), hub: fresh_secret(env), subjects: fresh_secret(env) };
+        Self { platform, hub, identity_providers, secrets }
+    }
+
+    /// The platform as the configuration names it, and what ends the names that must differ, for all runs on one host.
+    fn names(&self) -> (&'static str, &'static str) {
+        match self.platform {
+            Platform::Standard => ("standard", ""),
+            Platform::High => ("high", "-high"),
+        }
+    }
+
+    /// The hub: two identity providers, one service provider; on standard, identities from the register.
+    pub fn hub_files(&self, service_provider: &str, keys: &UpstreamKeys, env: &Env) -> Result<Files, DemoFault> {
+        let ((platform, suffix), address) = (self.names(), &self.hub);
+        let (register, sealed) = match self.platform {
+            Platform::Standard => ("register.file.path = \"register.csv\"", String::new()),
+            Platform::High => ("", "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &sealing()),
+        };
+        let settings = format!(
+            r#"
+platform = "{platform}"
 base_url = "{address}"
 public = {{ listen = "127.0.0.1:0" }}
 private = {{ listen = "127.0.0.1:0" }}
-cookie_prefix = "demo-hub"
+cookie_prefix = "demo-hub{suffix}"
 connectors = "connectors"
 subject_key = {{ env = "DEMO_SUBJECT_KEY" }}
-register.file.path = "register.csv"
+{register}
 "#
-    );
-    let client = format!(
-        r#"
-client_id = "demo-service"
+        );
+        let client = format!(
+            r#"
+client_id = "demo-service{suffix}"
 name = {{ fr = "Le service de démonstration", en = "The demo service" }}
 home_page = "{service_provider}/"
 redirect_uris = ["{service_provider}/callback"]
 scopes = [{scopes}]
 secrets = [{{ env = "DEMO_SP_SECRET" }}]
 require_pkce = true
+{sealed}
 "#,
-        scopes = quoted(SCOPES)
-    );
-    let connectors: Vec<_> = IDENTITY_PROVIDERS
-        .iter()
-        .zip(identity_providers)
-        .map(|(provider, issuer)| {
-            let IdentityProvider { id, french, english } = provider;
-            let file = format!(
-                r#"
+            scopes = quoted(SCOPES)
+        );
+        let mut files =
+            vec![("passerelle.toml".to_owned(), settings), ("service-providers/demo-service.toml".to_owned(), client)];
+        match self.platform {
+            Platform::Standard => files.push(("register.csv".to_owned(), REGISTER.to_owned())),
+            Platform::High => {
+                let keys = String::from_utf8_lossy(&keys.jwks(env.now())).into_owned();
+                files.push(("demo-service.jwks.json".to_owned(), keys));
+            }
+        }
+        files.extend(IDENTITY_PROVIDERS.iter().zip(&self.identity_providers).map(|(provider, at)| self.connector(provider, at)));
+        Files::write(&files, self.secrets.environment())
+    }
+
+    fn connector(&self, provider: &IdentityProvider, address: &str) -> (String, String) {
+        let IdentityProvider { id, french, english } = provider;
+        let (levels, sealed) = match self.platform {
+            Platform::Standard => (levels(&["eidas1"]), String::new()),
+            Platform::High => (levels(&["eidas2", "eidas3"]), sealing()),
+        };
+        let file = format!(
+            r#"
 name = {{ fr = "{french}", en = "{english}" }}
-levels = {{ lowest = "eidas1", highest = "eidas1" }}
-acr = {{ eidas1 = ["eidas1"] }}
+{levels}
 [kind.oidc]
-issuer = "{issuer}/api/v2"
+issuer = "{address}/api/v2"
 client_id = "demo-hub"
 client_secret = {{ env = "DEMO_HUB_SECRET" }}
 scopes = [{scopes}]
@@ -122,31 +166,32 @@ request_amr = true
 authorize_params = {{ idp_hint = "persona" }}
 insecure_http = true
 internal_hosts = ["localhost"]
+{sealed}
 "#,
-                scopes = quoted(SCOPES)
-            );
-            (format!("connectors/{id}.toml"), file)
-        })
-        .collect();
-    let mut files = vec![
-        ("passerelle.toml".to_owned(), settings),
-        ("service-providers/demo-service.toml".to_owned(), client),
-        ("register.csv".to_owned(), REGISTER.to_owned()),
-    ];
-    files.extend(connectors);
-    Files::write(&files, secrets.environment())
-}
+            scopes = quoted(SCOPES)
+        );
+        (format!("connectors/{id}.toml"), file)
+    }
 
-/// A sandbox identity provider: this same program, whose persons are whoever one picks.
-pub fn identity_provider(provider: &IdentityProvider, address: &str, hub: &str, secrets: &Secrets) -> Result<Files, DemoFault> {
-    let IdentityProvider { id, french, english } = provider;
-    let settings = format!(
-        r#"
-platform = "standard"
+    /// A sandbox identity provider: this same program, whose persons are whoever one picks, on the hub's platform.
+    pub fn identity_provider_files(&self, provider: &IdentityProvider, address: &str) -> Result<Files, DemoFault> {
+        let IdentityProvider { id, french, english } = provider;
+        let ((platform, suffix), hub) = (self.names(), &self.hub);
+        // On high it proves any level that the person picks; picking too low a one shows what becomes of it.
+        let (levels, sealed) = match self.platform {
+            Platform::Standard => (levels(&["eidas1"]), String::new()),
+            Platform::High => {
+                let keys = format!("jwks_uri = \"{hub}/api/v2/client/jwks\"\ninternal_hosts = [\"localhost\"]\n");
+                (levels(&["eidas1", "eidas2", "eidas3"]), keys + &sealing())
+            }
+        };
+        let settings = format!(
+            r#"
+platform = "{platform}"
 base_url = "{address}"
 public = {{ listen = "127.0.0.1:0" }}
 private = {{ listen = "127.0.0.1:0" }}
-cookie_prefix = "demo-{id}"
+cookie_prefix = "demo-{id}{suffix}"
 amr_marker = "sandbox"
 sandbox = true
 identity_source = "provider"
@@ -155,9 +200,9 @@ connectors = "connectors"
 subject_key = {{ env = "DEMO_SUBJECT_KEY" }}
 limits = {{ workers = 1 }}
 "#
-    );
-    let client = format!(
-        r#"
+        );
+        let client = format!(
+            r#"
 client_id = "demo-hub"
 name = {{ fr = "Le concentrateur de démonstration", en = "The demo hub" }}
 home_page = "{hub}/"
@@ -165,34 +210,61 @@ redirect_uris = ["{hub}/api/v2/callback/{id}"]
 scopes = [{scopes}]
 secrets = [{{ env = "DEMO_HUB_SECRET" }}]
 insecure_http = true
+{sealed}
 "#,
-        scopes = quoted(SCOPES)
-    );
-    let persona = format!(
-        r#"
+            scopes = quoted(SCOPES)
+        );
+        let persona = format!(
+            r#"
 name = {{ fr = "{french}", en = "{english}" }}
-levels = {{ lowest = "eidas1", highest = "eidas1" }}
-acr = {{ eidas1 = ["eidas1"] }}
+{levels}
 [kind.persona]
 "#
-    );
-    let files =
-        [("passerelle.toml", settings), ("service-providers/demo-hub.toml", client), ("connectors/persona.toml", persona)];
-    Files::write(&files.map(|(path, text)| (path.to_owned(), text)), secrets.environment())
+        );
+        let files =
+            [("passerelle.toml", settings), ("service-providers/demo-hub.toml", client), ("connectors/persona.toml", persona)];
+        Files::write(&files.map(|(path, text)| (path.to_owned(), text)), self.secrets.environment())
+    }
+
+    /// What the demo's service provider was registered with at this hub.
+    fn registration(&self) -> Registration {
+        Registration {
+            issuer: format!("{}/api/v2", self.hub),
+            client_id: format!("demo-service{}", self.names().1),
+            client_secret: self.secrets.service_provider.clone(),
+            scopes: SCOPES.into(),
+            alg: SigningAlg::ES256,
+            sealing: match self.platform {
+                Platform::Standard => None,
+                Platform::High => Some(SEALING),
+            },
+        }
+    }
 }
 
-/// What the demo's service provider was registered with.
-pub fn service_provider(hub: &str, address: &str, secrets: &Secrets) -> Settings {
+/// What the demo's service provider knows of itself.
+pub fn service_provider(address: &str, keys: Arc<UpstreamKeys>, standard: &Side, high: &Side) -> Settings {
     Settings {
-        issuer: format!("{hub}/api/v2"),
-        client_id: "demo-service".into(),
-        client_secret: secrets.service_provider.clone(),
         redirect_uri: format!("{address}/callback"),
-        scopes: SCOPES.into(),
-        acr: Level::Eidas1,
-        alg: SigningAlg::ES256,
         cookie_prefix: "demo-service".into(),
+        keys,
+        standard: standard.registration(),
+        high: high.registration(),
     }
+}
+
+/// The lines of a connector that proves these levels, lowest first, by their own names.
+fn levels(names: &[&str]) -> String {
+    let (lowest, highest) = (names.first().unwrap_or(&""), names.last().unwrap_or(&""));
+    let table: Vec<_> = names.iter().map(|name| format!("{name} = [\"{name}\"]")).collect();
+    format!("levels = {{ lowest = \"{lowest}\", highest = \"{highest}\" }}\nacr = {{ {} }}", table.join(", "))
+}
+
+/// The lines that register [`SEALING`].
+fn sealing() -> String {
+    let Sealing { alg, enc } = SEALING;
+    let line = |token, what, value| format!("{token}_encrypted_response_{what} = \"{value}\"\n");
+    ["id_token", "userinfo"].map(|token| line(token, "alg", alg.as_str()) + &line(token, "enc", enc.as_str())).concat()
 }
 
 fn quoted(scopes: &str) -> String {

@@ -1,19 +1,23 @@
-//! The embedded demo: a hub, two sandbox identity providers and a service provider in one process, on loopback.
+//! The embedded demo: on each platform a hub and two sandbox identity providers, and one service provider for both, in
+//! one process, on loopback.
 //!
 //! The identity providers are this same program with the `persona` connector, so a demo login crosses two hubs: what
-//! the first one receives is what the second one issues. Everything lives in memory and ends with the process.
+//! the first one receives is what the second one issues, on the high platform sealed at each step. Everything lives in
+//! memory and ends with the process.
 
 mod federation;
 pub mod service_provider;
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::sync::Arc;
 
 use crate::app::{BuildFault, Keys, Parts, Program, Running};
 use crate::config::Problem;
 use crate::env::Env;
-use crate::token::{Keyring, KeyringFault};
-use federation::{Files, IDENTITY_PROVIDERS, Secrets};
+use crate::protocol::acr::Platform;
+use crate::token::{Keyring, KeyringFault, UpstreamKeys};
+use federation::{Files, IDENTITY_PROVIDERS, Side};
 use service_provider::{DemoServiceProvider, SetupFault};
 
 #[derive(thiserror::Error, Debug)]
@@ -38,27 +42,39 @@ pub enum DemoFault {
 pub struct Demo {
     /// Where to begin: the demo service provider.
     pub open: String,
-    pub hub: String,
-    /// The hub's probes and metrics.
-    pub private: String,
-    pub identity_providers: Vec<String>,
+    pub standard: Addresses,
+    pub high: Addresses,
     programs: Vec<Running>,
     /// The programs read their folders again while they run.
     _files: Vec<Files>,
     service_provider: actix_web::dev::ServerHandle,
 }
 
+/// Where one platform listens.
+pub struct Addresses {
+    pub hub: String,
+    /// The hub's probes and metrics.
+    pub private: String,
+    pub identity_providers: Vec<String>,
+}
+
 /// Every listener of the demo, taken before anything starts: a taken port leaves nothing half begun.
 struct Listeners {
-    hub: TcpListener,
-    private: TcpListener,
-    identity_providers: Vec<TcpListener>,
+    standard: SideListeners,
+    high: SideListeners,
     service_provider: TcpListener,
 }
 
+struct SideListeners {
+    hub: TcpListener,
+    private: TcpListener,
+    identity_providers: Vec<TcpListener>,
+}
+
 impl Listeners {
-    /// The hub on `port`, its probes on the next, identity providers from `port + 10`, the service provider on
-    /// `port + 20`; with 0 all of them are free ports.
+    /// The standard hub on `port`, its probes on the next, the high hub and its probes on the two after; identity
+    /// providers from `port + 10`, standard ones first, and the service provider on `port + 20`. With 0 all of them are
+    /// free ports.
     fn bind(port: u16) -> Result<Self, DemoFault> {
         let at = |offset: u16| {
             let port = match port {
@@ -67,8 +83,11 @@ impl Listeners {
             };
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|cause| DemoFault::Port { port, cause })
         };
-        let identity_providers = (10..).zip(IDENTITY_PROVIDERS).map(|(offset, _)| at(offset)).collect::<Result<_, _>>()?;
-        Ok(Self { hub: at(0)?, private: at(1)?, identity_providers, service_provider: at(20)? })
+        let side = |hub: u16, first: u16| {
+            let identity_providers = (first..).zip(IDENTITY_PROVIDERS).map(|(offset, _)| at(offset)).collect::<Result<_, _>>()?;
+            Ok::<_, DemoFault>(SideListeners { hub: at(hub)?, private: at(hub + 1)?, identity_providers })
+        };
+        Ok(Self { standard: side(0, 10)?, high: side(2, 12)?, service_provider: at(20)? })
     }
 }
 
@@ -79,40 +98,52 @@ impl Demo {
     /// A port that is taken; anything else is a fault of the embedded configuration.
     pub fn start(port: u16, env: &Env) -> Result<Self, DemoFault> {
         let listeners = Listeners::bind(port)?;
-        let hub = origin(&listeners.hub)?;
-        let identity_providers = listeners.identity_providers.iter().map(origin).collect::<Result<Vec<_>, _>>()?;
         let service_provider = origin(&listeners.service_provider)?;
-        let secrets = Secrets::fresh(env);
+        let keys = Arc::new(UpstreamKeys::ephemeral(env.now())?);
+        let mut started = Vec::new();
+        let mut start = |platform, listeners| start_side(platform, listeners, &service_provider, &keys, env, &mut started);
+        let (standard_side, standard) = start(Platform::Standard, listeners.standard)?;
+        let (high_side, high) = start(Platform::High, listeners.high)?;
+        let (programs, kept) = started.into_iter().unzip();
 
-        let (mut programs, mut kept) = (Vec::new(), Vec::new());
-        for ((provider, address), listener) in
-            IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers)
-        {
-            let files = federation::identity_provider(provider, address, &hub, &secrets)?;
-            programs.push(Program::build(&files.load()?, parts(env)?)?.start(listener, None)?);
-            kept.push(files);
-        }
-        let files = federation::hub(&hub, &identity_providers, &service_provider, &secrets)?;
-        let private = origin(&listeners.private)?;
-        programs.push(Program::build(&files.load()?, parts(env)?)?.start(listeners.hub, Some(listeners.private))?);
-        kept.push(files);
-
-        let settings = federation::service_provider(&hub, &service_provider, &secrets);
+        let settings = federation::service_provider(&service_provider, keys, &standard_side, &high_side);
         let server = DemoServiceProvider::new(settings, env.clone())?.start(listeners.service_provider)?;
         let handle = server.handle();
         actix::spawn(server);
         let open = format!("{service_provider}/");
-        Ok(Self { open, hub, private, identity_providers, programs, _files: kept, service_provider: handle })
+        Ok(Self { open, standard, high, programs, _files: kept, service_provider: handle })
     }
 
     /// Ends everything, the service provider first.
     pub async fn stop(self) {
         self.service_provider.stop(true).await;
-        // The hub before the identity providers that its last logins still need.
+        // Each hub before the identity providers that its last logins still need.
         for program in self.programs.into_iter().rev() {
             program.stop().await;
         }
     }
+}
+
+/// Adds the identity providers of one platform, then its hub, to `started`, each with its folder.
+fn start_side(
+    platform: Platform,
+    listeners: SideListeners,
+    service_provider: &str,
+    keys: &UpstreamKeys,
+    env: &Env,
+    started: &mut Vec<(Running, Files)>,
+) -> Result<(Side, Addresses), DemoFault> {
+    let hub = origin(&listeners.hub)?;
+    let private = origin(&listeners.private)?;
+    let identity_providers = listeners.identity_providers.iter().map(origin).collect::<Result<Vec<_>, _>>()?;
+    let side = Side::new(platform, hub.clone(), identity_providers.clone(), env);
+    for ((provider, address), listener) in IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers) {
+        let files = side.identity_provider_files(provider, address)?;
+        started.push((Program::build(&files.load()?, parts(env)?)?.start(listener, None)?, files));
+    }
+    let files = side.hub_files(service_provider, keys, env)?;
+    started.push((Program::build(&files.load()?, parts(env)?)?.start(listeners.hub, Some(listeners.private))?, files));
+    Ok((side, Addresses { hub, private, identity_providers }))
 }
 
 fn parts(env: &Env) -> Result<Parts, DemoFault> {

@@ -7,6 +7,7 @@ mod hub;
 mod judge;
 mod memory;
 mod page;
+mod registration;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -21,13 +22,13 @@ use url::{Url, form_urlencoded};
 use self::hub::{Hub, HubFault, Metadata, Tokens};
 use self::judge::{Expected, Refusal};
 use self::memory::Memory;
-use self::page::{home, indented, language, plain};
+use self::page::{home, language, parts, plain};
+pub use self::registration::{Registration, Settings};
 use crate::config::{Problem, theme};
 use crate::digest;
 use crate::env::Env;
 use crate::ids::Secret;
 use crate::protocol::acr::Level;
-use crate::protocol::alg::SigningAlg;
 use crate::web::pages::{DemoError, DemoSignedIn, DemoSignedOut, Fact, Locale, Theme};
 
 /// Its own name and colours.
@@ -36,25 +37,6 @@ const THEME: &str = include_str!("service_provider/theme.toml");
 const LIFE: Duration = Duration::from_secs(30 * 60);
 /// Sign-ins under way, and finished ones, at most.
 const CAPACITY: usize = 1000;
-
-/// What the service provider was registered with.
-#[derive(Clone)]
-pub struct Settings {
-    /// The hub's issuer, as in its discovery document: `https://hub.example/api/v2`.
-    pub issuer: String,
-    pub client_id: String,
-    pub client_secret: Secret<String>,
-    /// Registered at the hub; its path is `/callback`.
-    pub redirect_uri: String,
-    /// Space-separated, `openid` included.
-    pub scopes: String,
-    /// The level of assurance that a sign-in asks for.
-    pub acr: Level,
-    /// The registered algorithm of ID token and userinfo.
-    pub alg: SigningAlg,
-    /// Begins the names of its cookies: cookies ignore ports, and the hub may run on the same host.
-    pub cookie_prefix: String,
-}
 
 #[derive(thiserror::Error, Debug)]
 pub enum SetupFault {
@@ -81,6 +63,8 @@ pub struct DemoServiceProvider {
 
 /// A sign-in under way.
 struct Pending {
+    /// What was asked; it decides the platform.
+    level: Level,
     nonce: String,
     verifier: Secret<String>,
     /// Fingerprint of the cookie that only the browser that began has.
@@ -172,13 +156,14 @@ impl DemoServiceProvider {
     /// RFC 6749, 4.1.1 with RFC 7636 and OpenID Connect Core 3.1.2.1.
     fn authorization_url(&self, pending: &Pending, state: &str) -> Option<String> {
         let mut url = Url::parse(&pending.metadata.authorization_endpoint).ok()?;
+        let registration = self.settings.at(pending.level);
         let challenge = digest::fingerprint(pending.verifier.reveal());
         url.query_pairs_mut()
             .append_pair("response_type", "code")
-            .append_pair("client_id", &self.settings.client_id)
+            .append_pair("client_id", &registration.client_id)
             .append_pair("redirect_uri", &self.settings.redirect_uri)
-            .append_pair("scope", &self.settings.scopes)
-            .append_pair("acr_values", self.settings.acr.as_str())
+            .append_pair("scope", &registration.scopes)
+            .append_pair("acr_values", pending.level.as_str())
             .append_pair("claims", r#"{"id_token":{"amr":{"essential":true}}}"#)
             .append_pair("state", state)
             .append_pair("nonce", &pending.nonce)
@@ -189,8 +174,9 @@ impl DemoServiceProvider {
     }
 
     async fn finish(&self, pending: &Pending, answer: &Answer) -> Result<Outcome, CallbackFault> {
+        let registration = self.settings.at(pending.level);
         let iss_fits = match answer.one("iss") {
-            Some(iss) => iss == self.settings.issuer,
+            Some(iss) => iss == registration.issuer,
             None => !pending.metadata.authorization_response_iss_parameter_supported,
         };
         if !iss_fits {
@@ -203,8 +189,8 @@ impl DemoServiceProvider {
         let code = answer.one("code").ok_or(CallbackFault::Empty)?;
         let form = [
             ("grant_type", "authorization_code"),
-            ("client_id", &self.settings.client_id),
-            ("client_secret", self.settings.client_secret.reveal()),
+            ("client_id", &registration.client_id),
+            ("client_secret", registration.client_secret.reveal()),
             ("redirect_uri", &self.settings.redirect_uri),
             ("code", code),
             ("code_verifier", pending.verifier.reveal()),
@@ -216,24 +202,26 @@ impl DemoServiceProvider {
     /// R156: every check comes before the first use of a claim.
     async fn believe(&self, pending: &Pending, tokens: Tokens) -> Result<DemoSignedIn, CallbackFault> {
         let keys = self.hub.keys(&pending.metadata).await?;
+        let registration = self.settings.at(pending.level);
         let expected = Expected {
-            issuer: &self.settings.issuer,
-            client_id: &self.settings.client_id,
-            alg: self.settings.alg,
+            issuer: &registration.issuer,
+            client_id: &registration.client_id,
+            alg: registration.alg,
+            seal: registration.sealing.map(|sealing| (sealing, self.settings.keys.as_ref())),
             nonce: &pending.nonce,
-            acr: self.settings.acr,
+            acr: pending.level,
         };
         let id_token = judge::id_token(&tokens.id_token, &keys, &expected, self.env.now())?;
         let answer = self.hub.userinfo(&pending.metadata, &tokens.access_token).await?;
         let userinfo = judge::userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
         let frame = |name: &str| matches!(name, "iss" | "aud" | "exp" | "iat");
-        let claims = userinfo.claims.iter().filter(|(name, _)| !frame(name));
+        let claims = userinfo.jws.claims.iter().filter(|(name, _)| !frame(name));
         let claims = claims.map(|(name, value)| Fact { name: name.clone(), value: plain(value) }).collect();
         Ok(DemoSignedIn {
+            level: pending.level,
             claims,
-            id_token_header: indented(&id_token.header),
-            id_token_payload: indented(&id_token.claims),
-            userinfo: indented(&userinfo.claims),
+            id_token: parts(&id_token),
+            userinfo: parts(&userinfo),
             token_answer: tokens.raw,
         })
     }
@@ -253,18 +241,22 @@ async fn show(this: This, request: HttpRequest) -> HttpResponse {
 }
 
 async fn log_in(this: This, request: HttpRequest, body: web::Bytes) -> HttpResponse {
-    let locale = language(&request, &Answer::parse(&body), "ui_locales");
+    let form = Answer::parse(&body);
+    let locale = language(&request, &form, "ui_locales");
     if let Some(reason) = other_site(&request) {
         return this.refuse(StatusCode::FORBIDDEN, locale, reason);
     }
-    let metadata = match this.hub.discover(&this.settings.issuer).await {
+    let Some(level) = form.one("level").and_then(registration::level) else {
+        return this.refuse(StatusCode::BAD_REQUEST, locale, "The form asks for no level of assurance, or for an unknown one.");
+    };
+    let metadata = match this.hub.discover(&this.settings.at(level).issuer).await {
         Ok(metadata) => metadata,
         Err(fault) => return this.refuse(StatusCode::BAD_GATEWAY, locale, &fault.to_string()),
     };
     let entropy = this.env.entropy();
     let (state, binding) = (entropy.token(), entropy.token());
     let verifier = Secret::new(entropy.token());
-    let pending = Pending { nonce: entropy.token(), verifier, binding: digest::fingerprint(&binding), metadata, locale };
+    let pending = Pending { level, nonce: entropy.token(), verifier, binding: digest::fingerprint(&binding), metadata, locale };
     let Some(url) = this.authorization_url(&pending, &state) else {
         return this.refuse(StatusCode::BAD_GATEWAY, locale, &HubFault::Malformed("configuration document").to_string());
     };

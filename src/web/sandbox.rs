@@ -8,6 +8,7 @@ use super::pages::{Field, Locale, Pick, SandboxPage};
 use super::{form, problem};
 use crate::actor::{SandboxOffer, SandboxRefusal};
 use crate::ids::ConnectorId;
+use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
 /// Who to be.
@@ -20,9 +21,11 @@ pub async fn show(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<Str
     let Ok(Some(state)) = query.one("state") else {
         return problem::bad_request(&hub, &request, ErrorCode::StateUnknown);
     };
+    let asked =
+        query.one("level").ok().flatten().and_then(|level| offer.levels.iter().copied().find(|one| one.as_str() == level));
     let locale = locale(&request, &[]);
     let name = hub.connectors.name(&id).unwrap_or_default();
-    let sandbox = view(locale, &id, locale.pick(&name), state, &offer);
+    let sandbox = view(locale, &id, locale.pick(&name), state, asked, &offer);
     page(&hub, 200, locale, |chrome| sandbox.render(chrome))
 }
 
@@ -40,15 +43,28 @@ pub async fn pick(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<Str
     }
 }
 
-fn view(locale: Locale, id: &ConnectorId, provider: &str, state: &str, offer: &SandboxOffer) -> SandboxPage {
+/// `asked` is the level that the person came for: picked already, and those below it say what becomes of them.
+fn view(
+    locale: Locale,
+    id: &ConnectorId,
+    provider: &str,
+    state: &str,
+    asked: Option<Level>,
+    offer: &SandboxOffer,
+) -> SandboxPage {
+    let asked = asked.or(offer.levels.first().copied());
     let pick = |id: &str, label: String, is_picked| Pick { id: id.to_owned(), label, hint: None, is_picked };
     let failure = |id: &&str| pick(id, locale.sandbox_failure(id), false);
+    let level = |level: &Level| Pick {
+        hint: (Some(*level) < asked).then(|| locale.level_too_low()),
+        ..pick(level.as_str(), locale.level(*level), Some(*level) == asked)
+    };
     SandboxPage {
         provider: provider.to_owned(),
         action: format!("/sandbox/{id}"),
         hidden: vec![Field::new("state", state)],
         persons: offer.persons.iter().enumerate().map(|(n, (id, label))| pick(id, label.clone(), n == 0)).collect(),
-        levels: offer.levels.iter().enumerate().map(|(n, level)| pick(level.as_str(), locale.level(*level), n == 0)).collect(),
+        levels: offer.levels.iter().map(level).collect(),
         methods: offer.methods.iter().map(|method| pick(method, (*method).to_owned(), *method == "pwd")).collect(),
         failures: std::iter::once(pick("", locale.sandbox_failure("none"), true))
             .chain(offer.failures.iter().map(failure))

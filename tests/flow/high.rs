@@ -107,6 +107,17 @@ async fn a_whole_login_is_read_by_its_service_provider_alone_at_each_level_and_a
 }
 
 #[actix_web::test]
+async fn the_sandbox_picks_the_level_asked_and_says_what_becomes_of_less() {
+    let hub = vault().await;
+    for (asked, lower) in [("eidas2", 0), ("eidas3", 1)] {
+        let browser = hub.browser();
+        let page = browser.authorize(&asking("vault", asked)).await.choose("amandier").await.answer.body;
+        assert!(page.contains(&format!("name=\"level\" value=\"{asked}\" checked")), "{page}");
+        assert_eq!(page.matches("Lower than asked").count(), lower, "{page}");
+    }
+}
+
+#[actix_web::test]
 async fn userinfo_may_be_sealed_by_another_algorithm_than_the_id_token() {
     let both = format!("{}\nuserinfo_encrypted_response_alg = \"RSA-OAEP-256\"", inline("ECDH-ES", &EC));
     let rsa = set(&RSA, "rsa")["keys"][0].as_object().unwrap().clone();

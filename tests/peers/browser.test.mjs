@@ -51,15 +51,16 @@ const at = {
   sandbox: (page) => page.locator('form:has(input[type=radio]) button.main, form:has(input[type=radio]) button[type=submit]').first(),
   consent: (page) => page.locator('form[action$="/consent"] button[value=yes]'),
 };
-const startButton = (page) => page.locator('main a[href], main button').first();
+/** The demo service provider's buttons: standard first, then high with eidas2 and eidas3. */
+const startButton = (page, level = 'eidas1') => page.locator(`form[action="/login"]:has(input[value=${level}]) button`).first();
 const home = () => new URL(demo.url).origin;
 const atHome = (page) => page.waitForURL((url) => url.origin === home(), { timeout: LIMIT });
 
 /** From the demo service provider to the consent page; `press` is how a button is used. */
-async function toConsent(page, press, seen = async () => {}) {
+async function toConsent(page, press, seen = async () => {}, level = 'eidas1') {
   await page.goto(demo.url);
   await seen('1-service');
-  await press(startButton(page));
+  await press(startButton(page, level));
   await at.choice(page).waitFor();
   await seen('2-choice');
   await press(at.choice(page));
@@ -85,11 +86,14 @@ async function byKeyboard(target) {
   assert.fail(`Tab never reaches ${target}`);
 }
 /** The demo's last page: back at the service provider, signed in. */
-async function assertSignedIn(page) {
+async function assertSignedIn(page, level = 'eidas1') {
   await atHome(page);
   const text = await page.locator('main').innerText();
-  assert.match(text, /eidas1/);
+  assert.ok(text.includes(`"acr": "${level}"`), text);
   assert.match(text, /sub/);
+  // Both tokens' headers stand there: of the signature, and on high of the encryption around it.
+  assert.equal(text.match(/"alg": "ES256"/g).length, 2);
+  assert.equal(text.match(/"enc": "A256GCM"/g)?.length ?? 0, level === 'eidas1' ? 0 : 2);
 }
 
 const runs = [
@@ -108,6 +112,36 @@ for (const { name, locale, viewport, lang, press } of runs) {
     await toConsent(page, press, seen);
     await press(at.consent(page));
     await assertSignedIn(page);
+    await seen('5-signed-in');
+    await context.close();
+  });
+}
+
+const highRuns = [
+  { name: 'high-fr-phone', locale: 'fr-FR', viewport: PHONE, level: 'eidas2', press: click },
+  { name: 'high-en-desktop', locale: 'en-GB', viewport: DESKTOP, level: 'eidas3', press: click },
+];
+for (const { name, locale, viewport, level, press } of highRuns) {
+  test(`R001 R005 R007: someone signs in through the demo on the high platform: ${name}`, async () => {
+    const { context, page } = await visit({ locale, viewport });
+    const seen = (step) => look(page, `${name}-${step}`);
+    await toConsent(page, press, async (step) => {
+      await seen(step);
+      if (step === '3-sandbox') {
+        assert.ok(await page.locator(`input[name=level][value=${level}]`).isChecked(), 'the level asked is picked already');
+        // Too low a level: refused, said so, and the person may go on.
+        await page.locator('input[name=level][value=eidas1]').check();
+        await press(at.sandbox(page));
+        await page.locator('.note.bad').waitFor();
+        await seen('3-too-low');
+        await press(at.choice(page));
+        await at.sandbox(page).waitFor();
+        for (const method of ['pwd', 'otp']) await page.locator(`input[name=method][value=${method}]`).check();
+      }
+    }, level);
+    await press(at.consent(page));
+    await assertSignedIn(page, level);
+    assert.match(await page.locator('main').innerText(), /"mfa"/);
     await seen('5-signed-in');
     await context.close();
   });

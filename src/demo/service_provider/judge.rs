@@ -4,11 +4,15 @@
 
 use std::time::Duration;
 
-use serde_json::Value;
+use serde_json::{Map, Value};
 
+use crate::digest;
 use crate::env::Timestamp;
 use crate::protocol::acr::Level;
 use crate::protocol::alg::SigningAlg;
+use crate::protocol::json;
+use crate::token::UpstreamKeys;
+use crate::token::open::{Sealing, UnsealFault, open_jwe};
 use crate::token::verify::{Expiry, OpenFault, Opened, TimeFault, VerificationKeys, check_times, open_jws};
 
 /// How far the hub's clock may be from ours.
@@ -20,9 +24,18 @@ pub struct Expected<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
     pub alg: SigningAlg,
+    /// How both tokens are sealed, and the keys that open them; `None` where they are only signed.
+    pub seal: Option<(Sealing, &'a UpstreamKeys)>,
     pub nonce: &'a str,
     /// The least it asked for.
     pub acr: Level,
+}
+
+/// A token that broke no rule.
+pub struct Proven {
+    /// The JWE's header, where it came sealed.
+    pub seal: Option<Map<String, Value>>,
+    pub jws: Opened,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +58,10 @@ impl std::fmt::Display for Token {
 pub enum Refusal {
     #[error("{0} can not be trusted: {1}.")]
     Jws(Token, OpenFault),
+    #[error("{0} can not be decrypted: {1}.")]
+    Jwe(Token, UnsealFault),
+    #[error("{0} is encrypted to a key that is not ours.")]
+    OtherKey(Token),
     #[error("{0} names another issuer.")]
     Issuer(Token),
     #[error("{0} is meant for another client.")]
@@ -65,17 +82,17 @@ pub enum Refusal {
 ///
 /// # Errors
 /// The first rule that it breaks.
-pub fn id_token(token: &str, keys: &VerificationKeys, expected: &Expected<'_>, now: Timestamp) -> Result<Opened, Refusal> {
-    let opened = open(Token::Id, token, keys, expected, now)?;
-    if text(&opened, "nonce") != Some(expected.nonce) {
+pub fn id_token(token: &str, keys: &VerificationKeys, expected: &Expected<'_>, now: Timestamp) -> Result<Proven, Refusal> {
+    let proven = open(Token::Id, token, keys, expected, now)?;
+    if text(&proven, "nonce") != Some(expected.nonce) {
         return Err(Refusal::Nonce); // Core 3.1.3.7, 11: an ID token replayed from another sign-in
     }
-    subject(&opened)?;
-    let acr: Option<Level> = opened.claims.get("acr").and_then(|acr| serde_json::from_value(acr.clone()).ok());
+    subject(&proven)?;
+    let acr: Option<Level> = proven.jws.claims.get("acr").and_then(|acr| serde_json::from_value(acr.clone()).ok());
     if acr.is_none_or(|acr| acr < expected.acr) {
         return Err(Refusal::Acr); // Core 3.1.3.7, 12
     }
-    Ok(opened)
+    Ok(proven)
 }
 
 /// A proven userinfo answer about the subject of a proven ID token.
@@ -86,35 +103,51 @@ pub fn userinfo(
     token: &str,
     keys: &VerificationKeys,
     expected: &Expected<'_>,
-    id_token: &Opened,
+    id_token: &Proven,
     now: Timestamp,
-) -> Result<Opened, Refusal> {
-    let opened = open(Token::Userinfo, token, keys, expected, now)?;
-    if text(&opened, "sub") != Some(subject(id_token)?) {
+) -> Result<Proven, Refusal> {
+    let proven = open(Token::Userinfo, token, keys, expected, now)?;
+    if text(&proven, "sub") != Some(subject(id_token)?) {
         return Err(Refusal::Subject); // Core 5.3.2: token substitution
     }
-    Ok(opened)
+    Ok(proven)
 }
 
-fn open(kind: Token, token: &str, keys: &VerificationKeys, expected: &Expected<'_>, now: Timestamp) -> Result<Opened, Refusal> {
-    let opened = open_jws(token, expected.alg, keys).map_err(|fault| Refusal::Jws(kind, fault))?;
-    if text(&opened, "iss") != Some(expected.issuer) {
+fn open(kind: Token, token: &str, keys: &VerificationKeys, expected: &Expected<'_>, now: Timestamp) -> Result<Proven, Refusal> {
+    let unsealed = match expected.seal {
+        None => None,
+        Some((sealing, own)) => Some(open_jwe(token, sealing, own, now).map_err(|fault| match fault {
+            UnsealFault::UnknownKey => Refusal::OtherKey(kind),
+            fault => Refusal::Jwe(kind, fault),
+        })?),
+    };
+    // Who sealed it is unknown, for our public key is everyone's: only the signature inside proves anything.
+    let signed = unsealed.as_ref().map_or(token, |jws| jws.reveal().as_str());
+    let jws = open_jws(signed, expected.alg, keys).map_err(|fault| Refusal::Jws(kind, fault))?;
+    let proven = Proven { seal: unsealed.as_ref().and_then(|_| header(token)), jws };
+    if text(&proven, "iss") != Some(expected.issuer) {
         return Err(Refusal::Issuer(kind)); // Core 3.1.3.7, 2
     }
     // R035, R054: a string. A list would name audiences that we do not know.
-    if text(&opened, "aud") != Some(expected.client_id) {
+    if text(&proven, "aud") != Some(expected.client_id) {
         return Err(Refusal::Audience(kind)); // Core 3.1.3.7, 3
     }
-    check_times(&opened.claims, Expiry::Required, now, TOLERANCE).map_err(|fault| Refusal::Times(kind, fault))?;
-    Ok(opened)
+    check_times(&proven.jws.claims, Expiry::Required, now, TOLERANCE).map_err(|fault| Refusal::Times(kind, fault))?;
+    Ok(proven)
 }
 
-fn subject(opened: &Opened) -> Result<&str, Refusal> {
-    text(opened, "sub").filter(|sub| !sub.is_empty()).ok_or(Refusal::NoSubject)
+/// The header of a compact token that has been opened.
+fn header(compact: &str) -> Option<Map<String, Value>> {
+    let (header, _) = compact.split_once('.')?;
+    json::parse_object(&digest::from_base64url(header)?).ok()
 }
 
-fn text<'a>(opened: &'a Opened, name: &str) -> Option<&'a str> {
-    opened.claims.get(name).and_then(Value::as_str)
+fn subject(token: &Proven) -> Result<&str, Refusal> {
+    text(token, "sub").filter(|sub| !sub.is_empty()).ok_or(Refusal::NoSubject)
+}
+
+fn text<'a>(token: &'a Proven, name: &str) -> Option<&'a str> {
+    token.jws.claims.get(name).and_then(Value::as_str)
 }
 
 #[cfg(test)]
@@ -130,6 +163,7 @@ mod tests {
         issuer: "https://hub.test/api/v2",
         client_id: "demo",
         alg: SigningAlg::ES256,
+        seal: None,
         nonce: "n-0123456789012345678901",
         acr: Level::Eidas1,
     };

@@ -4,8 +4,9 @@ use actix_web::http::{StatusCode, header};
 use actix_web::{HttpRequest, HttpResponse};
 use serde_json::{Map, Value};
 
+use super::judge::Proven;
 use super::{Answer, DemoServiceProvider};
-use crate::web::pages::{Chrome, DemoError, Locale, negotiate};
+use crate::web::pages::{Chrome, DemoError, Locale, TokenParts, negotiate};
 
 impl DemoServiceProvider {
     pub fn refuse(&self, status: StatusCode, locale: Locale, reason: &str) -> HttpResponse {
@@ -42,7 +43,13 @@ pub fn home(locale: Locale) -> String {
     format!("/?lang={locale}")
 }
 
-pub fn indented(members: &Map<String, Value>) -> String {
+/// A token taken apart, each part as indented JSON.
+pub fn parts(token: &Proven) -> TokenParts {
+    let Proven { seal, jws } = token;
+    TokenParts { seal: seal.as_ref().map(indented), header: indented(&jws.header), payload: indented(&jws.claims) }
+}
+
+fn indented(members: &Map<String, Value>) -> String {
     serde_json::to_string_pretty(members).unwrap_or_default()
 }
 

@@ -1,6 +1,6 @@
 //! The demo service provider against a hub of the test's own: a real HTTP server on a free port that answers what it is told to.
 
-use std::sync::Mutex;
+use std::sync::{LazyLock, Mutex};
 
 use actix_web::body::to_bytes;
 use actix_web::cookie::Cookie;
@@ -10,13 +10,22 @@ use serde_json::json;
 
 use super::*;
 use crate::env::{Env, HandClock, SeededEntropy};
-use crate::token::Signer as _;
+use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 use crate::token::keyring::tests::{RING, T0};
+use crate::token::open::Sealing;
+use crate::token::{ClientKeys, Signer as _, UpstreamKeys};
+
+/// The service provider's own keys.
+static KEYS: LazyLock<Arc<UpstreamKeys>> = LazyLock::new(|| Arc::new(UpstreamKeys::ephemeral(T0).unwrap()));
+const ALG: EncryptionAlg = EncryptionAlg::EcdhEs;
 
 /// What the test's hub saw and what it answers.
 struct FakeHub {
     issuer: String,
     nonce: Mutex<String>,
+    acr: Mutex<String>,
+    /// What the tokens are sealed to, if anything.
+    seal: Mutex<Option<ClientKeys>>,
     token_form: Mutex<Vec<(String, String)>>,
     userinfo_sub: &'static str,
 }
@@ -25,9 +34,17 @@ async fn fake_jwt(hub: &FakeHub, sub: &str) -> String {
     let now = T0.seconds();
     let claims = json!({
         "iss": hub.issuer, "sub": sub, "aud": "demo", "exp": now + 60, "iat": now, "auth_time": now,
-        "nonce": *hub.nonce.lock().unwrap(), "acr": "eidas1", "given_name": "Ada <b>",
+        "nonce": *hub.nonce.lock().unwrap(), "acr": *hub.acr.lock().unwrap(), "given_name": "Ada <b>",
     });
-    RING.sign(SigningAlg::ES256, "JWT", &serde_json::to_vec(&claims).unwrap(), T0).await.unwrap()
+    let jws = RING.sign(SigningAlg::ES256, "JWT", &serde_json::to_vec(&claims).unwrap(), T0).await.unwrap();
+    match &*hub.seal.lock().unwrap() {
+        None => jws,
+        Some(keys) => keys.encryption.choose(ALG).unwrap().seal(&jws).unwrap(),
+    }
+}
+
+fn public_half(keys: &UpstreamKeys) -> ClientKeys {
+    ClientKeys::from_jwks(&keys.jwks(T0)).unwrap()
 }
 
 fn hub_routes(config: &mut web::ServiceConfig) {
@@ -68,7 +85,14 @@ fn hub_routes(config: &mut web::ServiceConfig) {
 fn start_hub(userinfo_sub: &'static str) -> (web::Data<FakeHub>, ServerHandle) {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let issuer = format!("http://{}", listener.local_addr().unwrap());
-    let hub = web::Data::new(FakeHub { issuer, nonce: Mutex::default(), token_form: Mutex::default(), userinfo_sub });
+    let hub = web::Data::new(FakeHub {
+        issuer,
+        nonce: Mutex::default(),
+        acr: Mutex::new("eidas1".into()),
+        seal: Mutex::default(),
+        token_form: Mutex::default(),
+        userinfo_sub,
+    });
     let data = hub.clone();
     let app = move || App::new().app_data(data.clone()).configure(hub_routes);
     let server = HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run();
@@ -78,15 +102,20 @@ fn start_hub(userinfo_sub: &'static str) -> (web::Data<FakeHub>, ServerHandle) {
 }
 
 fn service_provider(issuer: &str) -> This {
-    let settings = Settings {
+    let registration = |sealing| Registration {
         issuer: issuer.into(),
         client_id: "demo".into(),
         client_secret: Secret::new("a-secret-of-32-characters-or-more".into()),
-        redirect_uri: "http://localhost:9/callback".into(),
         scopes: "openid given_name".into(),
-        acr: Level::Eidas1,
         alg: SigningAlg::ES256,
+        sealing,
+    };
+    let settings = Settings {
+        redirect_uri: "http://localhost:9/callback".into(),
         cookie_prefix: "sp".into(),
+        keys: Arc::clone(&KEYS),
+        standard: registration(None),
+        high: registration(Some(Sealing { alg: ALG, enc: ContentEncryption::A256GCM })),
     };
     let env = Env::new(Arc::new(HandClock::at(T0)), Arc::new(SeededEntropy::new(7)));
     web::Data::new(DemoServiceProvider::new(settings, env).unwrap())
@@ -108,7 +137,12 @@ async fn text(answer: ServiceResponse) -> String {
 
 /// Begins a sign-in; gives the parameters that went to the hub, and the cookies.
 async fn begin(this: &This, hub: &FakeHub) -> (Answer, Vec<Cookie<'static>>) {
-    let answer = call(this, test::TestRequest::post().uri("/login").set_payload("ui_locales=en"), &[]).await;
+    begin_at(this, hub, "eidas1").await
+}
+
+async fn begin_at(this: &This, hub: &FakeHub, level: &str) -> (Answer, Vec<Cookie<'static>>) {
+    let form = format!("ui_locales=en&level={level}");
+    let answer = call(this, test::TestRequest::post().uri("/login").set_payload(form), &[]).await;
     assert_eq!(answer.status(), StatusCode::SEE_OTHER);
     let location = Url::parse(answer.headers().get("location").unwrap().to_str().unwrap()).unwrap();
     let sent = Answer::parse(location.query().unwrap().as_bytes());
@@ -156,6 +190,58 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
     let page = text(call(&this, test::TestRequest::get().uri("/"), &session).await).await;
     assert!(page.contains("action=\"/login\"") && !page.contains("Ada"), "{page}");
     handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn sealed_tokens_are_opened_and_shown_with_their_headers() {
+    let (hub, handle) = start_hub("ada");
+    let this = service_provider(&hub.issuer);
+    *hub.seal.lock().unwrap() = Some(public_half(&KEYS));
+    for level in ["eidas2", "eidas3"] {
+        *hub.acr.lock().unwrap() = level.into();
+        let (sent, cookies) = begin_at(&this, &hub, level).await;
+        assert_eq!(sent.one("acr_values"), Some(level));
+        let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &hub.issuer)];
+        let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
+        assert!(page.contains("Ada &#60;b&#62;"), "{page}");
+        for (shown, times) in [("ECDH-ES", 2), ("A256GCM", 2), ("ES256", 2), (level, 2)] {
+            assert!(page.matches(shown).count() >= times, "{shown}: {page}");
+        }
+        assert!(page.contains(&format!("name=\"level\" value=\"{level}\"")), "{page}");
+    }
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn bare_tokens_strangers_seals_and_too_low_levels_sign_nobody_in() {
+    let (hub, handle) = start_hub("ada");
+    let this = service_provider(&hub.issuer);
+    let ours = || Some(public_half(&KEYS));
+    let theirs = || Some(public_half(&UpstreamKeys::ephemeral(T0).unwrap()));
+    for (asked, proven, seal, expected) in [
+        ("eidas2", "eidas2", None, "only signed"),
+        ("eidas2", "eidas2", theirs(), "encrypted to a key that is not ours"),
+        ("eidas1", "eidas1", ours(), "it is encrypted"),
+        ("eidas3", "eidas2", ours(), "lower than the one asked"),
+    ] {
+        *hub.acr.lock().unwrap() = proven.into();
+        *hub.seal.lock().unwrap() = seal;
+        let (sent, cookies) = begin_at(&this, &hub, asked).await;
+        let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &hub.issuer)];
+        let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
+        assert!(page.contains(expected) && !page.contains("Ada"), "{expected}: {page}");
+    }
+    handle.stop(false).await;
+}
+
+#[actix_web::test]
+async fn form_with_no_level_or_an_unknown_one_begins_nothing() {
+    let this = service_provider("http://127.0.0.1:9");
+    for form in ["", "level=", "level=eidas4", "level=eidas1&level=eidas2"] {
+        let answer = call(&this, test::TestRequest::post().uri("/login").set_payload(form), &[]).await;
+        assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{form}");
+        assert!(set_cookies(&answer).is_empty(), "{form}");
+    }
 }
 
 #[actix_web::test]
@@ -281,7 +367,7 @@ async fn login_csrf_by_a_link_begins_nothing() {
 async fn hub_that_is_down_is_said_so() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let this = service_provider(&format!("http://{closed}"));
-    let answer = call(&this, test::TestRequest::post().uri("/login"), &[]).await;
+    let answer = call(&this, test::TestRequest::post().uri("/login").set_payload("level=eidas2"), &[]).await;
     assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
     assert!(text(answer).await.contains("can not be reached"));
 }

@@ -1,11 +1,12 @@
 //! The demonstration service provider's pages. The only ones that speak of tokens: they are for developers.
 //!
 //! Their addresses are that service's own: `/`, and forms posted to `/login` and `/logout`, each with the page's language
-//! in `ui_locales`.
+//! in `ui_locales`; `/login` with the level to ask for, which decides the platform, in `level` (`eidas1` …).
 
 use askama::Template;
 
 use super::{Chrome, Locale, draw};
+use crate::protocol::acr::Level;
 
 /// Nobody is signed in.
 #[derive(Clone, Copy, Debug)]
@@ -14,14 +15,24 @@ pub struct DemoSignedOut;
 /// What the service provider got, after checking it.
 #[derive(Clone, Debug)]
 pub struct DemoSignedIn {
+    /// What was asked, for the way to ask again.
+    pub level: Level,
     /// Wire name and value, in order.
     pub claims: Vec<Fact>,
-    /// Indented JSON, as the next two.
-    pub id_token_header: String,
-    pub id_token_payload: String,
-    pub userinfo: String,
+    pub id_token: TokenParts,
+    pub userinfo: TokenParts,
     /// The token endpoint's answer as it came.
     pub token_answer: String,
+}
+
+/// A token, opened and taken apart; each part is indented JSON.
+#[derive(Clone, Debug)]
+pub struct TokenParts {
+    /// The JWE's header, where it came encrypted.
+    pub seal: Option<String>,
+    /// The JWS's header.
+    pub header: String,
+    pub payload: String,
 }
 
 #[derive(Clone, Debug)]
@@ -53,15 +64,6 @@ impl DemoSignedIn {
         let t = chrome.locale;
         draw(&SignedInTemplate { chrome, t, title: t.text("demo-in-title"), page: self })
     }
-
-    fn panels(&self, t: &Locale) -> [(String, &str); 4] {
-        [
-            (t.text("demo-id-payload"), &self.id_token_payload),
-            (t.text("demo-userinfo"), &self.userinfo),
-            (t.text("demo-id-header"), &self.id_token_header),
-            (t.text("demo-token-answer"), &self.token_answer),
-        ]
-    }
 }
 
 impl DemoError {
@@ -69,6 +71,17 @@ impl DemoError {
     pub fn render(&self, chrome: &Chrome<'_>) -> String {
         let t = chrome.locale;
         draw(&DemoErrorTemplate { chrome, t, title: t.text("demo-error-title"), page: self })
+    }
+}
+
+impl Locale {
+    /// On the button that begins a sign-in.
+    fn demo_sign_in(self, level: Level) -> String {
+        self.text(match level {
+            Level::Eidas1 => "demo-sign-in-eidas1",
+            Level::Eidas2 => "demo-sign-in-eidas2",
+            Level::Eidas3 => "demo-sign-in-eidas3",
+        })
     }
 }
 

@@ -219,15 +219,22 @@ fn sandbox() -> SandboxPage {
     }
 }
 
-fn demo_signed_in() -> DemoSignedIn {
+fn demo_signed_in(level: Level) -> DemoSignedIn {
     let fact = |name: &str, value: &str| Fact { name: name.into(), value: value.into() };
+    let seal = "{\n  \"alg\": \"ECDH-ES\",\n  \"cty\": \"JWT\",\n  \"enc\": \"A256GCM\",\n  \"kid\": \"s1\"\n}";
+    let token = |payload: String| TokenParts {
+        seal: (level > Level::Eidas1).then(|| seal.into()),
+        header: "{\n  \"alg\": \"ES256\",\n  \"kid\": \"k1\",\n  \"typ\": \"JWT\"\n}".into(),
+        payload,
+    };
     DemoSignedIn {
+        level,
         claims: vec![fact("given_name", "Angela Claire Louise"), fact("family_name", "DUBOIS"), fact("birthdate", "1962-08-24")],
-        id_token_header: "{\n  \"alg\": \"ES256\",\n  \"kid\": \"k1\",\n  \"typ\": \"JWT\"\n}".into(),
-        id_token_payload: format!(
-            "{{\n  \"iss\": \"https://hub.example/api/v2\",\n  \"sub\": \"{HASH}v1\",\n  \"acr\": \"eidas1\"\n}}"
-        ),
-        userinfo: format!("{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}"),
+        id_token: token(format!(
+            "{{\n  \"iss\": \"https://hub.example/api/v2\",\n  \"sub\": \"{HASH}v1\",\n  \"acr\": \"{}\"\n}}",
+            level.as_str()
+        )),
+        userinfo: token(format!("{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}")),
         token_answer: format!("{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"),
     }
 }
@@ -267,7 +274,8 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
     add("logged-out-back", LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome));
     add("sandbox", sandbox().render(chrome));
     add("demo-signed-out", DemoSignedOut.render(chrome));
-    add("demo-signed-in", demo_signed_in().render(chrome));
+    add("demo-signed-in", demo_signed_in(Level::Eidas1).render(chrome));
+    add("demo-signed-in-sealed", demo_signed_in(Level::Eidas2).render(chrome));
     let description = Some("The user's authentication was aborted.".to_owned());
     add("demo-error", DemoError::Returned { error: "access_denied".into(), description }.render(chrome));
     add("demo-refused", DemoError::Refused { reason: "The ID token names another issuer.".into() }.render(chrome));

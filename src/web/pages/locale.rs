@@ -115,6 +115,11 @@ impl Locale {
         })
     }
 
+    /// Beside a level at the sandbox that is lower than what was asked.
+    pub fn level_too_low(self) -> String {
+        self.text("sandbox-level-too-low")
+    }
+
     /// What can be made to go wrong at the sandbox; `none` when nothing shall.
     #[must_use]
     pub fn sandbox_failure(self, id: &str) -> String {

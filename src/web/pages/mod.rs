@@ -16,7 +16,7 @@ mod theme;
 
 pub use choice::{Banner, ChoicePage, Provider, Refusal, Unavailable};
 pub use consent::{Claim, ClaimName, ConsentPage, Question, Source};
-pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, Fact};
+pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, Fact, TokenParts};
 pub use error::{Detail, ErrorPage, Leave, Way};
 pub use locale::{Locale, negotiate};
 pub use sandbox::{Pick, SandboxPage};

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 
 use super::*;
 use crate::connector::persona::Failure;
+use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
 const NONCE: &str = "bm9uY2U";
@@ -191,10 +192,10 @@ fn script_in_names_and_values_stays_inert() {
             ProgressPage { service: evil(), stage: Stage::Away { provider: evil() }, ways: vec![] }.render(chrome),
             LoggedOutPage { service: Some(evil()), way: Some(way), unreached: Some(evil()) }.render(chrome),
             DemoSignedIn {
+                level: Level::Eidas2,
                 claims: vec![Fact { name: evil(), value: evil() }],
-                id_token_header: evil(),
-                id_token_payload: evil(),
-                userinfo: evil(),
+                id_token: TokenParts { seal: Some(evil()), header: evil(), payload: evil() },
+                userinfo: TokenParts { seal: None, header: evil(), payload: evil() },
                 token_answer: evil(),
             }
             .render(chrome),
