@@ -58,8 +58,6 @@ pub enum BuildFault {
     Keys(#[from] keyfiles::KeyFileFault),
     #[error("the signing keys can't be used for verification: {0}")]
     OwnKeys(#[from] crate::token::verify::OpenFault),
-    #[error(transparent)]
-    FreshKeys(#[from] crate::token::KeyringFault),
     #[error("the connector {id} can't work: {fault}")]
     Connector { id: String, fault: connector::ConnectorRefused },
     #[error("the register can't be loaded: {0}")]

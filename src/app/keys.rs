@@ -18,8 +18,8 @@ const ROUND: Duration = Duration::from_secs(30);
 pub enum Keys {
     /// The folder of the settings, read again every half minute.
     Folder,
-    /// These sign, for the demo and for tests; fresh ones face identity providers.
-    Ring(Keyring),
+    /// These, for the demo and for tests.
+    Given { ring: Keyring, upstream: UpstreamKeys },
 }
 
 /// All keys of one moment.
@@ -68,7 +68,7 @@ enum Watch {
 pub(super) fn read(folder: &Path, now: Timestamp, keys: Keys) -> Result<Read, BuildFault> {
     let (Sets { ring, own, upstream }, watch) = match keys {
         Keys::Folder => (Sets::load(folder, now)?, Watch::Yes),
-        Keys::Ring(ring) => (Sets::of(ring, UpstreamKeys::ephemeral(now)?, now)?, Watch::No),
+        Keys::Given { ring, upstream } => (Sets::of(ring, upstream, now)?, Watch::No),
     };
     let shared = SharedKeys {
         ring: Arc::new(ArcSwap::from_pointee(ring)),

@@ -139,15 +139,18 @@ fn start_side(
     let side = Side::new(platform, hub.clone(), identity_providers.clone(), env);
     for ((provider, address), listener) in IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers) {
         let files = side.identity_provider_files(provider, address)?;
-        started.push((Program::build(&files.load()?, parts(env)?)?.start(listener, None)?, files));
+        // It has nobody upstream, and RSA keys take their time to make.
+        let program = Program::build(&files.load()?, parts(UpstreamKeys::none(), env)?)?;
+        started.push((program.start(listener, None)?, files));
     }
     let files = side.hub_files(service_provider, keys, env)?;
-    started.push((Program::build(&files.load()?, parts(env)?)?.start(listeners.hub, Some(listeners.private))?, files));
+    let program = Program::build(&files.load()?, parts(UpstreamKeys::ephemeral(env.now())?, env)?)?;
+    started.push((program.start(listeners.hub, Some(listeners.private))?, files));
     Ok((side, Addresses { hub, private, identity_providers }))
 }
 
-fn parts(env: &Env) -> Result<Parts, DemoFault> {
-    Ok(Parts { env: env.clone(), keys: Keys::Ring(Keyring::ephemeral(env.now())?) })
+fn parts(upstream: UpstreamKeys, env: &Env) -> Result<Parts, DemoFault> {
+    Ok(Parts { env: env.clone(), keys: Keys::Given { ring: Keyring::ephemeral(env.now())?, upstream } })
 }
 
 /// `localhost`, because browsers treat it as a secure place and people can read it.
