@@ -1,7 +1,7 @@
 //! Who is calling: what a client offers at the token endpoint, against what it has registered (decisions 6).
 //!
 //! Owns: secrets and their dates, which method counts, and that whoever fails learns nothing by the answer or by its
-//! time. Assertions are judged in [`super::assertion`]. RFC 6749, 2.3; RFC 9700, 2.5.
+//! time. Assertions are judged in `grant::assertion`. RFC 6749, 2.3; RFC 9700, 2.5.
 
 use super::Grants;
 use super::assertion::AssertionFault;
