@@ -7,7 +7,7 @@ use josekit::jwe::{ECDH_ES, JweDecrypter, JweEncrypter, JweHeader, RSA_OAEP, RSA
 use josekit::jwk::Jwk;
 use serde_json::{Map, Value};
 
-use super::open;
+use super::jwe;
 use super::signing_key::{self, KeyFault, PrivateJwk};
 use crate::env::Timestamp;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
@@ -149,8 +149,8 @@ fn prove(alg: EncryptionAlg, decrypter: &dyn JweDecrypter, public: &Map<String, 
     let probe = b"passerelle";
     let mut header = JweHeader::new();
     header.set_content_encryption(ContentEncryption::A256GCM.as_str());
-    let sealed = open::CONTEXT.serialize_compact(probe, &header, encrypter.as_ref()).map_err(|_| KeyFault::Unusable)?;
-    match open::CONTEXT.deserialize_compact(&sealed, decrypter) {
+    let sealed = jwe::CONTEXT.serialize_compact(probe, &header, encrypter.as_ref()).map_err(|_| KeyFault::Unusable)?;
+    match jwe::CONTEXT.deserialize_compact(&sealed, decrypter) {
         Ok((opened, _)) if opened == probe => Ok(()),
         _ => Err(KeyFault::Halves),
     }

@@ -6,6 +6,7 @@
 
 pub mod client_keys;
 pub mod decryption_key;
+mod jwe;
 pub mod keyfiles;
 pub mod keyring;
 pub mod mint;

@@ -5,12 +5,10 @@
 //! Owns: what a compact JWE must look like, which key opens it, what may be inside. Must not know: who sealed it, or what
 //! the claims inside mean. RFC 7516 (JWE), RFC 7518 (JWA), RFC 8725, 3.1 and 3.6 (algorithms, compression).
 
-use std::sync::LazyLock;
-
-use josekit::jwe::JweContext;
 use serde_json::{Map, Value};
 
 use super::decryption_key::DecryptionKey;
+use super::jwe;
 use super::upstream_keys::UpstreamKeys;
 use super::verify::MAX_BYTES;
 use crate::digest;
@@ -18,16 +16,6 @@ use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};
 use crate::protocol::json;
-
-/// A256GCM and nothing else; no compression, with which 256 KB become 200 MB.
-pub(super) static CONTEXT: LazyLock<JweContext> = LazyLock::new(|| {
-    let mut context = JweContext::new();
-    context.remove_compression("DEF");
-    for other in ["A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM"] {
-        context.remove_content_encryption(other);
-    }
-    context
-});
 
 /// Bytes (RFC 7518, 5.3).
 const GCM_IV: usize = 12;
@@ -92,7 +80,7 @@ pub fn open_jwe(compact: &str, sealing: Sealing, keys: &UpstreamKeys, now: Times
     }
     let key = find(&header, sealing.alg, keys, now)?;
     let decrypter = key.decrypter(sealing.alg).ok_or(UnsealFault::UnknownKey)?;
-    let (inside, _) = CONTEXT.deserialize_compact(compact, decrypter).map_err(|_| UnsealFault::Broken)?;
+    let (inside, _) = jwe::CONTEXT.deserialize_compact(compact, decrypter).map_err(|_| UnsealFault::Broken)?;
     jws(inside)
 }
 

@@ -3,25 +3,15 @@
 //! Owns: which public keys can encrypt, how one is chosen, the form of a sealed token. Must not know: where keys come
 //! from, what is sealed. RFC 7516 (JWE), RFC 7517 (JWK), RFC 7518 (JWA), RFC 7519, 5.2 and 11.2 (nested JWT).
 
-use std::sync::{Arc, LazyLock};
+use std::sync::Arc;
 
-use josekit::jwe::{ECDH_ES, JweContext, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};
+use josekit::jwe::{ECDH_ES, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use serde_json::{Map, Value};
 
+use super::jwe;
 use super::verify::modulus_bits;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};
-
-/// Knows A256GCM only, and no compression: a compressed plaintext tells its content by its length, and inflating one
-/// is an attack of its own.
-static CONTEXT: LazyLock<JweContext> = LazyLock::new(|| {
-    let mut context = JweContext::new();
-    context.remove_compression("DEF");
-    for other in ["A128CBC-HS256", "A192CBC-HS384", "A256CBC-HS512", "A128GCM", "A192GCM"] {
-        context.remove_content_encryption(other);
-    }
-    context
-});
 
 /// Nothing was sealed: OpenSSL refused, for every key has sealed once when it was read.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -85,7 +75,7 @@ impl EncryptionKey {
     /// # Errors
     /// OpenSSL failed.
     pub fn seal(&self, jws: &str) -> Result<String, SealFault> {
-        CONTEXT.serialize_compact(jws.as_bytes(), &self.header, self.encrypter.as_ref()).map_err(|_| SealFault)
+        jwe::CONTEXT.serialize_compact(jws.as_bytes(), &self.header, self.encrypter.as_ref()).map_err(|_| SealFault)
     }
 
     /// An RSA key that names no `alg` serves two.

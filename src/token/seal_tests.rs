@@ -1,3 +1,5 @@
+use std::sync::LazyLock;
+
 use josekit::jwe::{ECDH_ES, JweDecrypter, RSA_OAEP, RSA_OAEP_256};
 use josekit::jwk::alg::ec::EcCurve;
 use josekit::jwk::alg::ecx::EcxCurve;
@@ -72,7 +74,7 @@ fn the_context_knows_neither_compression_nor_weaker_content_encryption() {
         if let Some(zip) = zip {
             header.set_compression(zip);
         }
-        assert!(CONTEXT.serialize_compact(b"x", &header, &encrypter).is_err(), "{enc} {zip:?}");
+        assert!(jwe::CONTEXT.serialize_compact(b"x", &header, &encrypter).is_err(), "{enc} {zip:?}");
     }
 }
 
