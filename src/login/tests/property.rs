@@ -40,8 +40,8 @@ enum Move {
         good: bool,
         level: Level,
     },
-    /// A report out of turn.
-    Stray(u8),
+    /// A report out of turn: of an effect that this state did not ask for.
+    Stray(Kind),
     Gate {
         open: bool,
     },
@@ -50,6 +50,13 @@ enum Move {
     },
     /// The process dies before what it was asked to do is answered.
     Crash,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Kind {
+    Departed,
+    Authenticated,
+    Identified,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -72,7 +79,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         16 => (prop::bool::weighted(0.9), prop::bool::weighted(0.8)).prop_map(|(yes, shown)| Move::Consent { yes, shown }),
         1 => prop::bool::weighted(0.1).prop_map(|displace| if displace { Move::Displace } else { Move::Review }),
         12 => (prop::bool::weighted(0.7), level).prop_map(|(good, level)| Move::Answer { good, level }),
-        2 => (0_u8..3).prop_map(Move::Stray),
+        2 => prop_oneof![Just(Kind::Departed), Just(Kind::Authenticated), Just(Kind::Identified)].prop_map(Move::Stray),
         1 => prop::bool::weighted(0.8).prop_map(|open| Move::Gate { open }),
         2 => Just(Move::Crash),
         1 => (0_u32..200_000).prop_map(|millis| Move::Wait { millis }),
@@ -152,9 +159,7 @@ impl Witness {
                 let effect = self.pending.take()?;
                 self.report(effect, *good, *level)
             }
-            Move::Stray(0) => self.stage.tell(Report::Departed(Ok(left()))),
-            Move::Stray(1) => self.stage.tell(Report::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas3))))),
-            Move::Stray(_) => self.stage.tell(Report::Identified(Ok(Box::new(proven("idp", Level::Eidas3))))),
+            Move::Stray(kind) => self.stage.tell(self.stray(*kind)?),
             Move::Gate { open } => {
                 self.stage.gate = if *open { OPEN } else { CLOSED };
                 return None;
@@ -165,6 +170,7 @@ impl Witness {
             }
             Move::Crash => {
                 self.pending = None;
+                self.stage.crash();
                 return None;
             }
             request => {
@@ -175,6 +181,19 @@ impl Witness {
                 self.stage.ask(request)
             }
         })
+    }
+
+    /// `None` where it would be no stray: the state waits for just that, and only the process that works on it has a
+    /// report to give. One that died gives none, so what it would have said is not for a test to invent.
+    fn stray(&self, kind: Kind) -> Option<Report> {
+        match (kind, &self.stage.login.state) {
+            (Kind::Departed, State::Leaving(_))
+            | (Kind::Authenticated, State::Verifying(_))
+            | (Kind::Identified, State::Identifying(_)) => None,
+            (Kind::Departed, _) => Some(Report::Departed(Ok(left()))),
+            (Kind::Authenticated, _) => Some(Report::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas3))))),
+            (Kind::Identified, _) => Some(Report::Identified(Ok(Box::new(proven("idp", Level::Eidas3))))),
+        }
     }
 
     fn request(&self, step: &Move) -> Option<Request> {

@@ -28,6 +28,8 @@ pub(super) struct Stage {
     pub session: Option<Secret<String>>,
     /// Of the last step.
     pub saved: Save,
+    /// What the store holds: all that a crash leaves.
+    stored: Login,
     entropy: SeededEntropy,
 }
 
@@ -44,8 +46,10 @@ pub(super) enum Seen {
 
 impl Stage {
     pub(super) fn new(changes: &[(&str, &str)]) -> Self {
+        let login = Login::open(ticket(changes));
         Self {
-            login: Login::open(ticket(changes)),
+            stored: login.clone(),
+            login,
             now: OPENED,
             gate: OPEN,
             consent: ConsentPolicy::Information,
@@ -99,7 +103,15 @@ impl Stage {
         let step = take(loaded, &world);
         self.login = step.login;
         self.saved = step.save;
+        if step.save == Save::Yes {
+            self.stored = self.login.clone();
+        }
         step.then
+    }
+
+    /// The process dies; another goes on with what was stored.
+    pub(super) fn crash(&mut self) {
+        self.login = self.stored.clone();
     }
 
     pub(super) fn seen(&mut self, request: Request) -> Seen {
