@@ -33,7 +33,8 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     let evidence = evidence(means, support_id, &authentication)?;
     // What the identity provider said has served; from here on only what the rules and the register made of it.
     let authentication = Authentication { claims: serde_json::Map::new(), ..authentication };
-    Ok(Proven { authentication, identity, subject, source, evidence, claims, consented: false, session: None })
+    let level = authentication.level;
+    Ok(Proven { authentication, level, identity, subject, source, evidence, claims, consented: false, session: None })
 }
 
 /// What the methods that were told of are worth. What is dropped of them is an operator's concern, never the person's.

@@ -9,7 +9,7 @@ use actix::prelude::*;
 use arc_swap::ArcSwap;
 
 use super::connector::{ConnectorActor, ConnectorHandle};
-use crate::assurance::Level;
+use crate::assurance::{At, Level};
 use crate::config::model::{ConnectorFile, Levels};
 use crate::config::{ConfiguredConnector, Federation};
 use crate::connector::Connector;
@@ -139,7 +139,7 @@ impl Connectors {
             .map(|(id, entry)| ChoiceEntry {
                 id: id.clone(),
                 name: Arc::clone(&entry.plan.facts.name),
-                obstacle: self.judge(client_id, id, level).err().map(Obstacle::from),
+                obstacle: gate::may(&self.facts(client_id, id), At::Asked(level)).err().map(Obstacle::from),
             })
             .collect()
     }
@@ -168,10 +168,6 @@ impl Connectors {
         let snapshot = self.snapshot.load();
         gate_facts(&self.federation, client_id, id, snapshot.get(id).map(|entry| &entry.plan.facts))
     }
-
-    fn judge(&self, client_id: &ClientId, id: &ConnectorId, level: Level) -> Result<(), Closed> {
-        gate::may_ask(&self.facts(client_id, id), level)
-    }
 }
 
 /// What the gate judges, of a service provider and of a connector that exists or not; also for whoever explains it.
@@ -192,8 +188,8 @@ pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorI
 }
 
 impl Gate for Connectors {
-    fn may(&self, client_id: &ClientId, connector: &ConnectorId, level: Level) -> Result<(), ErrorCode> {
-        self.judge(client_id, connector, level).map_err(|closed| match closed {
+    fn may(&self, client_id: &ClientId, connector: &ConnectorId, at: At) -> Result<(), ErrorCode> {
+        gate::may(&self.facts(client_id, connector), at).map_err(|closed| match closed {
             Closed::ConnectorUnknown => ErrorCode::IdpUnknown,
             Closed::ConnectorOff => ErrorCode::IdpOff,
             Closed::ServiceProviderInactive | Closed::Blocked => ErrorCode::GateClosed,

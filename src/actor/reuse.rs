@@ -2,6 +2,7 @@
 
 use super::identify;
 use super::means::Means;
+use crate::assurance::At;
 use crate::assurance::amr::Told;
 use crate::config::model::IdentitySource;
 use crate::digest;
@@ -23,7 +24,8 @@ pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secre
     let request = &login.ticket.request;
     let authentication = authentication_of(&session);
     let holder = identify::subject(means, login, &authentication, &session.identity).ok()?;
-    let hint = request.idp_hint.clone().filter(|hint| means.connectors.may(&request.client_id, hint, request.level).is_ok());
+    let hint =
+        request.idp_hint.clone().filter(|hint| means.connectors.may(&request.client_id, hint, At::Asked(request.level)).is_ok());
     let asked = Asked {
         platform: means.platform,
         prompt_login: if request.prompt.login { PromptLogin::Asked } else { PromptLogin::NotAsked },
@@ -40,7 +42,8 @@ pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secre
     let claims = means.federation.scopes.claims(&request.scopes, &session.identity);
     let consented = session.consented(&request.client_id, &shown(&claims));
     Some(Proven {
-        authentication: Authentication { level, ..authentication },
+        authentication,
+        level,
         identity: session.identity,
         subject: holder,
         source: match means.identity_source {

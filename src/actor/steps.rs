@@ -85,7 +85,7 @@ enum Interrupted {
 async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
     let Cached { login, mut version, mut until } = current;
     let sp = login.ticket.request.client_id.clone();
-    let gate = |connector: &_, level| means.connectors.may(&sp, connector, level);
+    let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);
     let consent = match means.federation.active(&sp).map(|sp| sp.registration.consent) {
         Some(Consent::Required) => ConsentPolicy::Required,
         Some(Consent::Information) | None => ConsentPolicy::Information,

@@ -6,6 +6,7 @@
 use std::fmt;
 
 use crate::actor::registry::{Facts, gate_facts};
+use crate::assurance::At;
 use crate::assurance::acr::{self, Agreement, LevelFault};
 use crate::config::model::ConnectorKind;
 use crate::config::{Federation, Loaded};
@@ -123,7 +124,7 @@ fn judge(platform: Platform, asked: Result<Level, ErrorCode>, facts: &gate::Fact
         Ok(asked) => asked,
         Err(code) => return Verdict::Refused(code),
     };
-    if let Err(closed) = gate::may_ask(facts, asked) {
+    if let Err(closed) = gate::may(facts, At::Asked(asked)) {
         return Verdict::Closed(closed);
     }
     let needed = agreement.to_ask(asked);
@@ -133,7 +134,7 @@ fn judge(platform: Platform, asked: Result<Level, ErrorCode>, facts: &gate::Fact
     let unlisted = [(Returned::Absent, seen(None)), (Returned::Other, seen(Some("")))];
     let held = |level: &Level| (agreement.lowest..=agreement.highest).contains(level);
     let again = |level: Level| {
-        let held = acr::reused(level, asked, platform).filter(|_| gate::may(facts, level).is_ok());
+        let held = acr::reused(level, asked, platform).filter(|_| gate::may(facts, At::Obtained(level)).is_ok());
         (level, held.map(|held| acr::in_id_token(held, platform)))
     };
     Verdict::Open(Way {

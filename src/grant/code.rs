@@ -21,7 +21,8 @@ impl Grants {
             amr: request.claims.amr.then(|| grant.proven.evidence.outgoing(&self.amr_marker)),
             auth_time: grant.proven.authentication.auth_time,
             connector: grant.proven.authentication.connector.clone(),
-            level: grant.proven.authentication.level,
+            obtained: grant.proven.authentication.level,
+            level: grant.proven.level,
             token: TokenRecord {
                 client_id: request.client_id.clone(),
                 subject: grant.proven.subject.clone(),

@@ -16,7 +16,7 @@ mod token;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::assurance::{Level, Platform};
+use crate::assurance::{At, Platform};
 use crate::config::Federation;
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
@@ -59,10 +59,10 @@ pub struct Lives {
 
 /// The gate (decisions 1): one question, asked at choose, callback, reuse, consent and token.
 pub trait Gate: Send + Sync {
-    /// May this service provider use this connector for this level, now?
+    /// May this service provider be served through this connector, at this level, now?
     /// # Errors
     /// The reason why not: `GateClosed`, `IdpOff`, `IdpUnknown`.
-    fn may(&self, client_id: &ClientId, connector: &ConnectorId, level: Level) -> Result<(), ErrorCode>;
+    fn may(&self, client_id: &ClientId, connector: &ConnectorId, at: At) -> Result<(), ErrorCode>;
 }
 
 impl std::fmt::Debug for Grants {

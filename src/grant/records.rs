@@ -23,6 +23,9 @@ pub(super) struct CodeRecord {
     pub amr: Option<Vec<String>>,
     pub auth_time: Timestamp,
     pub connector: ConnectorId,
+    /// What the identity provider proved: the gate judges it again.
+    pub obtained: Level,
+    /// What it counts as in this answer.
     pub level: Level,
     pub token: TokenRecord,
 }

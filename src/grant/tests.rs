@@ -16,7 +16,7 @@ use serde_json::Value;
 
 use super::client_keys::KeyDirectory;
 use super::{Gate, Grants, Lives};
-use crate::assurance::{Level, Platform};
+use crate::assurance::{At, Level, Platform};
 use crate::config::Federation;
 use crate::config::federation::{Authentication, Unavailable};
 use crate::config::{DatedSecret, KeySource, Service, Validity};
@@ -47,12 +47,12 @@ const MILLISECOND: Duration = Duration::from_millis(1);
 #[derive(Default)]
 struct HandGate {
     closed: Mutex<Option<ErrorCode>>,
-    asked: Mutex<Vec<(ClientId, ConnectorId, Level)>>,
+    asked: Mutex<Vec<(ClientId, ConnectorId, At)>>,
 }
 
 impl Gate for HandGate {
-    fn may(&self, client_id: &ClientId, connector: &ConnectorId, level: Level) -> Result<(), ErrorCode> {
-        self.asked.lock().unwrap().push((client_id.clone(), connector.clone(), level));
+    fn may(&self, client_id: &ClientId, connector: &ConnectorId, at: At) -> Result<(), ErrorCode> {
+        self.asked.lock().unwrap().push((client_id.clone(), connector.clone(), at));
         self.closed.lock().unwrap().map_or(Ok(()), Err)
     }
 }

@@ -4,6 +4,7 @@ use super::records::{CodeRecord, TokenRecord, code_key, decode, encode, family, 
 use super::seal::Answer;
 use super::{Grants, store_code};
 use crate::assurance;
+use crate::assurance::At;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::alg::SigningAlg;
@@ -73,7 +74,9 @@ impl Grants {
         if !pkce::proves(record.code_challenge.as_deref(), verifier) {
             return Err(ErrorCode::CodeVerifier);
         }
-        self.gate.may(&record.token.client_id, &record.connector, record.level).map_err(|_| ErrorCode::CodeGateClosed)
+        self.gate
+            .may(&record.token.client_id, &record.connector, At::Obtained(record.obtained))
+            .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
     async fn id_token(&self, record: &CodeRecord, alg: SigningAlg, now: Timestamp) -> Result<String, ErrorCode> {

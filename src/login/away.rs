@@ -5,6 +5,7 @@ use serde::{Deserialize, Serialize};
 use super::choosing::choose;
 use super::upstream::Attempt;
 use super::{Answer, Answered, Effect, Request, Return, State, Step, Ticket, Verifying, Way, World};
+use crate::assurance::At;
 use crate::protocol::catalogue::ErrorCode;
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -39,7 +40,7 @@ impl Away {
             let connector = self.attempt.connector;
             return ticket.back_to_choice(connector, code);
         }
-        if let Err(code) = (world.gate)(&attempt.connector, attempt.level) {
+        if let Err(code) = (world.gate)(&attempt.connector, At::Asked(attempt.level)) {
             return Answered::error(ticket, code);
         }
         // Stored as closed before the code is used: a second callback can never reach the token endpoint.

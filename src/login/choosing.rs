@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::upstream::Departure;
 use super::{Answer, Answered, Consenting, Leaving, Proven, Request, State, Step, Ticket, Way, World};
+use crate::assurance::At;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -47,7 +48,7 @@ impl Choosing {
         // A hint that the gate refuses is ignored (decisions 3).
         let hint = ticket.request.idp_hint.clone().filter(|_| !ticket.hint_followed);
         match hint {
-            Some(connector) if (world.gate)(&connector, ticket.request.level).is_ok() => {
+            Some(connector) if (world.gate)(&connector, At::Asked(ticket.request.level)).is_ok() => {
                 ticket.hint_followed = true;
                 choose(ticket, &connector, world)
             }
@@ -67,7 +68,7 @@ impl Choosing {
 
 /// Leaves for a connector, if the gate agrees.
 pub(super) fn choose(ticket: Ticket, connector: &ConnectorId, world: &World<'_>) -> Step {
-    if let Err(code) = (world.gate)(connector, ticket.request.level) {
+    if let Err(code) = (world.gate)(connector, At::Asked(ticket.request.level)) {
         let banner = Banner { connector: Some(connector.clone()), code };
         let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
         return Step::settle(ticket, state, Answer::Choice { banner: Some(banner) });

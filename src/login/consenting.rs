@@ -6,6 +6,7 @@ use super::{
     Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Proven, Request, SessionUse, State, Step,
     Ticket, Way, World,
 };
+use crate::assurance::At;
 use crate::digest;
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
@@ -76,7 +77,7 @@ impl Consenting {
     /// The one place where a code comes to be.
     fn grant(mut self, ticket: Ticket, world: &World<'_>) -> Step {
         let authentication = &self.proven.authentication;
-        if let Err(code) = (world.gate)(&authentication.connector, authentication.level) {
+        if let Err(code) = (world.gate)(&authentication.connector, At::Obtained(authentication.level)) {
             return Answered::error(ticket, code);
         }
         let code = Secret::new(world.fresh.token());

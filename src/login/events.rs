@@ -5,6 +5,7 @@ use serde_json::{Map, Value};
 
 use super::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use super::{Banner, Consenting};
+use crate::assurance::Level;
 use crate::assurance::amr::Evidence;
 use crate::env::Timestamp;
 use crate::identity::{Claim, Identity};
@@ -89,6 +90,8 @@ impl From<ErrorCode> for Unidentified {
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Proven {
     pub authentication: Authentication,
+    /// What the authentication's level counts as in this login's answer: less, where a session is reused.
+    pub level: Level,
     pub identity: Identity,
     /// Pairwise for this login's service provider.
     pub subject: Subject,

@@ -51,7 +51,7 @@ pub use identifying::Identifying;
 pub use leaving::Leaving;
 pub use verifying::Verifying;
 
-use crate::assurance::Level;
+use crate::assurance::At;
 use crate::env::{Entropy, Timestamp};
 use crate::ids::{ConnectorId, InteractionHash, Secret, Subject, SupportId};
 use crate::protocol::authorize::AuthorizationRequest;
@@ -123,8 +123,8 @@ impl State {
 pub struct World<'a> {
     pub now: Timestamp,
     pub fresh: &'a dyn Entropy,
-    /// The gate: may this service provider use this connector for this level, now?
-    pub gate: &'a dyn Fn(&ConnectorId, Level) -> Result<(), ErrorCode>,
+    /// The gate: may this service provider be served through this connector, at this level, now?
+    pub gate: &'a dyn Fn(&ConnectorId, At) -> Result<(), ErrorCode>,
     pub consent: ConsentPolicy,
     /// `{base_url}/api/v2/callback/`; a connector's id makes it whole.
     pub callback_base: &'a str,

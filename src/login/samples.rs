@@ -107,6 +107,7 @@ pub(crate) fn proven(connector: &str, level: Level) -> Proven {
     let claims = serde_json::json!({ "email": "angela@example.org" });
     Proven {
         authentication: authentication(connector, level),
+        level,
         identity: angela(),
         subject: Subject::new("pairwise-angela"),
         source: Source::Register,

@@ -4,6 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use super::upstream::Authentication;
 use super::{Answered, Effect, Identifying, State, Step, Ticket, World};
+use crate::assurance::At;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -19,7 +20,7 @@ impl Verifying {
             Err(code) => return ticket.back_to_choice(self.connector, code),
         };
         // Asked again with the level that was really obtained (decisions 1, the gate).
-        if let Err(code) = (world.gate)(&self.connector, authentication.level) {
+        if let Err(code) = (world.gate)(&self.connector, At::Obtained(authentication.level)) {
             return Answered::error(ticket, code);
         }
         if authentication.level < ticket.request.level {

@@ -3,7 +3,7 @@
 //! Owns: the answer. Must not know: where the facts come from, or which page shows the answer.
 //! One function, so that the choice page greys exactly what the callback, the token endpoint and reuse would refuse.
 
-use crate::assurance::Level;
+use crate::assurance::{At, Level};
 
 /// What is so at the moment of asking. Facts change while a login is under way, so they are read anew each time.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -56,17 +56,18 @@ pub enum Closed {
     LevelTooLow,
 }
 
-/// `level`: before the callback the one to ask upstream, which is never under the connector's lowest
-/// ([`crate::assurance::acr::Agreement::to_ask`]); from the callback on the one obtained.
-///
 /// # Errors
 /// The first reason against it. `LevelTooHigh` before the callback means: this connector is too low for the request.
-pub fn may(facts: &Facts, level: Level) -> Result<(), Closed> {
+pub fn may(facts: &Facts, at: At) -> Result<(), Closed> {
     let (lowest, highest) = match (facts.service_provider, facts.connector) {
         (ServiceProvider::Inactive, _) => return Err(Closed::ServiceProviderInactive),
         (ServiceProvider::Active, Connector::Unknown) => return Err(Closed::ConnectorUnknown),
         (ServiceProvider::Active, Connector::Off) => return Err(Closed::ConnectorOff),
         (ServiceProvider::Active, Connector::On { lowest, highest }) => (lowest, highest),
+    };
+    let level = match at {
+        At::Asked(level) => level.max(lowest),
+        At::Obtained(level) => level,
     };
     match facts.pairing {
         Pairing::Blocked => Err(Closed::Blocked),
@@ -74,18 +75,6 @@ pub fn may(facts: &Facts, level: Level) -> Result<(), Closed> {
         Pairing::Allowed if level < lowest => Err(Closed::LevelTooLow),
         Pairing::Allowed => Ok(()),
     }
-}
-
-/// Before the callback: what will be asked upstream is never under the connector's lowest.
-///
-/// # Errors
-/// As for [`may`].
-pub fn may_ask(facts: &Facts, level: Level) -> Result<(), Closed> {
-    let asked = match facts.connector {
-        Connector::On { lowest, .. } => level.max(lowest),
-        Connector::Off | Connector::Unknown => level,
-    };
-    may(facts, asked)
 }
 
 #[cfg(test)]
@@ -117,7 +106,16 @@ mod tests {
             (inactive, Eidas2, Err(Closed::ServiceProviderInactive)),
             (Facts { connector: Connector::Unknown, ..inactive }, Eidas2, Err(Closed::ServiceProviderInactive)),
         ] {
-            assert_eq!(may(&facts, level), answer, "{facts:?} at {level:?}");
+            assert_eq!(may(&facts, At::Obtained(level)), answer, "{facts:?} at {level:?}");
+        }
+    }
+
+    #[test]
+    fn a_request_is_lifted_to_the_lowest_level_and_a_proof_is_not() {
+        assert_eq!(may(&OPEN, At::Asked(Eidas1)), Ok(()));
+        assert_eq!(may(&OPEN, At::Obtained(Eidas1)), Err(Closed::LevelTooLow));
+        for at in [At::Asked(Eidas3), At::Obtained(Eidas3)] {
+            assert_eq!(may(&OPEN, at), Err(Closed::LevelTooHigh));
         }
     }
 }

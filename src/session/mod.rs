@@ -12,7 +12,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 
 use crate::assurance::amr::Evidence;
-use crate::assurance::{Level, Platform, acr};
+use crate::assurance::{At, Level, Platform, acr};
 use crate::env::Timestamp;
 use crate::identity::{Claim, Identity};
 use crate::ids::{ClientId, ConnectorId, Secret, Subject};
@@ -209,7 +209,7 @@ pub fn reuse(session: &Session, asked: &Asked, limits: &Limits, facts: &gate::Fa
         return Err(reason);
     }
     // The gate judges the level that was obtained: the connector's range is about what it proves, not what we count.
-    gate::may(facts, session.level).map_err(NotReused::Gate)?;
+    gate::may(facts, At::Obtained(session.level)).map_err(NotReused::Gate)?;
     held.ok_or(NotReused::LevelTooLow)
 }
 

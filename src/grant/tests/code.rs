@@ -6,7 +6,7 @@ use async_trait::async_trait;
 use tokio::sync::Notify;
 
 use super::{CODE_LIFE, Hub, MILLISECOND, by_post, token_request};
-use crate::assurance::Level;
+use crate::assurance::{At, Level};
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::login::samples::SP_CALLBACK;
@@ -110,7 +110,7 @@ async fn closed_gate_burns_the_code() {
     hub.issue("code", &[]).await;
     *hub.gate.closed.lock().unwrap() = Some(ErrorCode::IdpOff);
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeGateClosed));
-    assert_eq!(*hub.gate.asked.lock().unwrap(), [("sp".into(), "idp".into(), Level::Eidas1)]);
+    assert_eq!(*hub.gate.asked.lock().unwrap(), [("sp".into(), "idp".into(), At::Obtained(Level::Eidas1))]);
     *hub.gate.closed.lock().unwrap() = None;
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
 }

@@ -6,7 +6,8 @@ use serde_json::{Value, json};
 
 use super::seal::unsealed;
 use super::{Hub, ID_TOKEN_LIFE, MILLISECOND, TOKEN_LIFE, by_post, read, token_request};
-use crate::assurance::{Level, Platform};
+use crate::assurance::{At, Level, Platform};
+use crate::login::Proven;
 use crate::login::samples::{ISSUER, NONCE, OPENED, proven};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::token::TokenRequest;
@@ -92,8 +93,19 @@ async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
         let id_token = answer["id_token"].as_str().unwrap();
         let id_token = if platform == Platform::High { unsealed(id_token) } else { id_token.to_owned() };
         assert_eq!(read(&id_token).1["acr"], acr, "{platform:?} {obtained:?}");
-        assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, obtained, "the gate judges what was obtained");
+        assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, At::Obtained(obtained));
     }
+}
+
+#[tokio::test]
+async fn a_reused_authentication_is_told_as_what_it_counts_for_and_judged_by_what_it_proved() {
+    let hub = Hub::high();
+    let mut grant = hub.grant("code", &[("acr_values", "eidas2")]);
+    grant.proven = Proven { level: Level::Eidas2, ..proven("idp", Level::Eidas3) };
+    hub.grants.issue(grant).await.unwrap();
+    let answer = hub.redeem("code").await.unwrap();
+    assert_eq!(read(&unsealed(answer["id_token"].as_str().unwrap())).1["acr"], "eidas2");
+    assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, At::Obtained(Level::Eidas3));
 }
 
 #[tokio::test]

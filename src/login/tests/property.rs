@@ -242,6 +242,7 @@ impl Witness {
             }
             Effect::Identify(authentication) => {
                 self.identified = good;
+                let level = authentication.level;
                 let ok = Box::new(Proven { authentication: *authentication, ..proven("idp", level) });
                 self.stage.tell(Report::Identified(good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into())))
             }
@@ -277,7 +278,7 @@ impl Witness {
                     }
                     SessionUse::Reused { .. } => assert!(self.reused, "no session came along"),
                 }
-                assert!(grant.proven.authentication.level >= grant.request.level || self.reused, "too low a level");
+                assert!(grant.proven.level >= grant.request.level || self.reused, "too low a level");
                 self.codes.insert(grant.code.reveal().clone());
                 assert_eq!(self.codes.len(), 1, "two codes in one login");
             }

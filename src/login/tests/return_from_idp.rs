@@ -1,6 +1,6 @@
 //! The way to an identity provider and back: what counts as its answer, and what a bad one leads to.
 
-use crate::assurance::Level;
+use crate::assurance::{At, Level};
 use crate::digest;
 use crate::login::samples::{IDP_ISSUER, NONCE, authentication, left, proven};
 use crate::login::tests::stage::{CLOSED, OPEN, Seen, Stage, answer, back, back_with, banner, effect, grant, problem};
@@ -191,10 +191,21 @@ fn the_gate_is_asked_at_every_door() {
 #[test]
 fn the_gate_judges_the_level_asked_before_and_the_one_obtained_after() {
     let mut stage = Stage::new(&[("acr_values", "eidas2")]);
-    stage.gate = |_, level| if level == Level::Eidas2 { Ok(()) } else { Err(ErrorCode::GateClosed) };
+    stage.gate = |_, at| if at == At::Asked(Level::Eidas2) { Ok(()) } else { Err(ErrorCode::GateClosed) };
     stage.verifying();
     let seen = answer(stage.authenticated(Level::Eidas3));
     assert!(stage.told(&seen, ErrorCode::GateClosed));
+}
+
+#[test]
+fn a_floor_that_rises_while_the_consent_page_is_open_closes_the_gate() {
+    let mut stage = Stage::new(&[]);
+    stage.consenting();
+    let yes = stage.yes();
+    // What was proven is eidas1, however much the gate would lift what is asked.
+    stage.gate = |_, at| if at == At::Obtained(Level::Eidas1) { Err(ErrorCode::AcrTooLow) } else { Ok(()) };
+    let seen = stage.seen(yes);
+    assert!(stage.told(&seen, ErrorCode::AcrTooLow));
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use crate::assurance::Level;
+use crate::assurance::{At, Level};
 use crate::env::{SeededEntropy, Timestamp};
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::samples::{IDP_ISSUER, LIFE, OPENED, authentication, left, proven, ticket};
@@ -14,7 +14,7 @@ use crate::login::{
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
 
-pub(super) type Gate = fn(&ConnectorId, Level) -> Result<(), ErrorCode>;
+pub(super) type Gate = fn(&ConnectorId, At) -> Result<(), ErrorCode>;
 
 pub(super) const OPEN: Gate = |_, _| Ok(());
 pub(super) const CLOSED: Gate = |_, _| Err(ErrorCode::GateClosed);
