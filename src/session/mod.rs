@@ -86,7 +86,8 @@ impl Session {
     /// Takes over what the session before it knew, if the same person authenticated anew in the same browser.
     pub fn continue_from(&mut self, former: Self) {
         let same_account = self.connector == former.connector && self.upstream_subject == former.upstream_subject;
-        if same_account || self.identity == former.identity {
+        // Two people of whom nothing is known are not one.
+        if same_account || (self.identity.is_somebody() && self.identity == former.identity) {
             self.participants = former.participants;
         }
     }

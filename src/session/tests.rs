@@ -189,6 +189,30 @@ fn a_yes_covers_what_was_on_its_page_and_no_more() {
 }
 
 #[test]
+fn a_yes_is_inherited_by_the_same_person_and_nobody_else() {
+    let email = BTreeSet::from([Claim::Email]);
+    let of = |account: &str, identity: Identity| Session {
+        upstream_subject: Secret::new(account.into()),
+        identity,
+        ..session(Eidas1)
+    };
+    let inherits = |former: Session, mut next: Session| {
+        let mut former = former;
+        former.remember_consent(&"sp".into(), email.clone());
+        next.continue_from(former);
+        next.consented(&"sp".into(), &email)
+    };
+    let jean = Identity { family_name: Some("JEAN".into()), ..angela() };
+    // All that a hub for ordinary identity providers may know of two people.
+    let nobody = Identity { birthcountry: None, ..angela() };
+    assert!(inherits(of("a", angela()), of("a", jean.clone())), "the same account");
+    assert!(inherits(of("a", angela()), of("b", angela())), "the same person by another account");
+    assert!(!inherits(of("a", angela()), of("b", jean)));
+    assert!(!inherits(of("a", nobody.clone()), of("b", nobody.clone())));
+    assert!(inherits(of("a", nobody.clone()), of("a", nobody)));
+}
+
+#[test]
 fn a_session_can_be_stored_and_never_prints_the_person() {
     let mut session = session(Eidas2);
     session.remember_consent(&"sp".into(), BTreeSet::from([Claim::Email]));
