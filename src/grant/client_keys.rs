@@ -33,7 +33,7 @@ pub struct KeyDirectory {
 
 enum Set {
     Inline(Arc<ClientKeys>),
-    Published(Box<Published>),
+    Published(Arc<Published>),
 }
 
 struct Published {
@@ -84,7 +84,7 @@ impl KeyDirectory {
                 KeySource::Inline(keys) => Set::Inline(Arc::clone(keys)),
                 KeySource::Uri(address) => {
                     let published = Published::new(&client_id, address, &mut guards);
-                    Set::Published(Box::new(published.map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?))
+                    Set::Published(Arc::new(published.map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?))
                 }
             };
             sets.insert(client_id, set);
@@ -104,15 +104,14 @@ impl KeyDirectory {
 
     /// `lacking`, as [`KeyDirectory::keys`] gave it, lacks what is needed (a signature by an unknown `kid`): fetches
     /// anew, at most once a minute. Gives what is there afterwards, which may be `lacking` again.
+    ///
+    /// The fetch is a task of its own: a request dies with its connection, and a stranger who hangs up early each minute
+    /// would otherwise keep a client's new key from ever being fetched.
     pub async fn keys_anew(&self, client_id: &ClientId, lacking: &Arc<ClientKeys>, env: &Env) -> Arc<ClientKeys> {
         let Some(Set::Published(published)) = self.sets.get(client_id) else { return Arc::clone(lacking) };
-        match published.kept.fetch_ahead(lacking, env, published.fetch()).await {
-            Ok(keys) => keys,
-            Err(fault) => {
-                published.tell(&fault);
-                published.kept.latest().unwrap_or_else(|| Arc::clone(lacking))
-            }
-        }
+        let (published, env, known) = (Arc::clone(published), env.clone(), Arc::clone(lacking));
+        let fetching = tokio::spawn(async move { published.fetch_ahead(&known, &env).await });
+        fetching.await.unwrap_or_else(|_| Arc::clone(lacking))
     }
 
     /// Fetches what is missing or getting old, now and for ever. Ends at once where nothing is published.
@@ -182,6 +181,16 @@ impl Published {
         }
         if let Err(fault) = self.kept.fetch(env, self.fetch()).await {
             self.tell(&fault);
+        }
+    }
+
+    async fn fetch_ahead(&self, lacking: &Arc<ClientKeys>, env: &Env) -> Arc<ClientKeys> {
+        match self.kept.fetch_ahead(lacking, env, self.fetch()).await {
+            Ok(keys) => keys,
+            Err(fault) => {
+                self.tell(&fault);
+                self.kept.latest().unwrap_or_else(|| Arc::clone(lacking))
+            }
         }
     }
 

@@ -64,6 +64,23 @@ impl Scene {
     }
 }
 
+/// What the one who waits for it can do is go away, once a minute, before the answer is there.
+#[tokio::test]
+async fn a_caller_that_hangs_up_does_not_take_the_minutes_fetch_from_a_new_key() {
+    let scene = Scene::with(Told::json(&set("one"))).await;
+    scene.after(0).await;
+    let lacking = scene.directory.keys(&"sp".into()).unwrap();
+    scene.answers(Told::json(&set("two")));
+    let sp = "sp".into();
+    let mut hung_up = Box::pin(scene.directory.keys_anew(&sp, &lacking, &scene.env));
+    let first_look = std::future::poll_fn(|context| std::task::Poll::Ready(hung_up.as_mut().poll(context).is_pending()));
+    assert!(first_look.await);
+    drop(hung_up);
+    let newer = scene.directory.keys_anew(&"sp".into(), &lacking, &scene.env).await;
+    assert_eq!(newer.encryption.choose(EncryptionAlg::EcdhEs).unwrap().kid, "two");
+    assert_eq!(scene.server.asked(), 2, "and that fetch is the only one");
+}
+
 #[tokio::test]
 async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() {
     let scene = Scene::with(Told::status(503)).await;
