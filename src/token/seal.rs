@@ -10,7 +10,7 @@ use josekit::jwk::Jwk;
 use serde_json::{Map, Value};
 
 use super::jwe;
-use super::verify::modulus_bits;
+use super::verify::is_sound_rsa;
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};
 
 /// Nothing was sealed: OpenSSL refused, for every key has sealed once when it was read.
@@ -92,10 +92,12 @@ impl EncryptionKey {
         }
         let fitting: &[EncryptionAlg] = match (text("kty"), text("crv")) {
             (Some("EC"), Some("P-256")) | (Some("OKP"), Some("X25519")) => &[EncryptionAlg::EcdhEs],
-            (Some("RSA"), None) => match text("n").and_then(modulus_bits) {
-                Some(2048..=8192) => &[EncryptionAlg::RsaOaep256, EncryptionAlg::RsaOaep],
-                _ => return Err("is an RSA key under 2048 or over 8192 bits, or damaged"),
-            },
+            (Some("RSA"), None) if is_sound_rsa(text("n").unwrap_or_default(), text("e").unwrap_or_default()) => {
+                &[EncryptionAlg::RsaOaep256, EncryptionAlg::RsaOaep]
+            }
+            (Some("RSA"), None) => {
+                return Err("is an RSA key under 2048 or over 8192 bits, or its e is even, 1 or over 64 bits, or it is damaged");
+            }
             _ => return Err("is neither an EC key on P-256, an X25519 key, nor an RSA key"),
         };
         let fitting: Vec<_> = match jwk.get("alg") {

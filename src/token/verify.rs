@@ -114,7 +114,7 @@ struct Key {
 
 impl VerificationKeys {
     /// Reads a JWK Set (RFC 7517, 5). Keys that can't verify ES256 or RS256 are skipped: symmetric, private,
-    /// for encryption, of another type, curve or algorithm, RSA under 2048 bits, and all beyond the hundredth.
+    /// for encryption, of another type, curve or algorithm, RSA under 2048 bits or with an exponent of 1, and all beyond the hundredth.
     ///
     /// # Errors
     /// `Malformed` if it is not a JSON object with an array `keys`.
@@ -188,7 +188,7 @@ impl Key {
         }
         let alg = match text("kty")? {
             "EC" if text("crv")? == "P-256" => SigningAlg::ES256,
-            "RSA" if (2048..=8192).contains(&modulus_bits(text("n")?)?) => SigningAlg::RS256,
+            "RSA" if is_sound_rsa(text("n")?, text("e")?) => SigningAlg::RS256,
             _ => return None,
         };
         if jwk.get("alg").is_some_and(|own| own != alg.as_str()) {
@@ -205,11 +205,18 @@ impl Key {
     }
 }
 
-pub(super) fn modulus_bits(n: &str) -> Option<usize> {
-    let bytes = digest::from_base64url(n)?;
-    let start = bytes.iter().position(|byte| *byte != 0)?;
-    let significant = bytes.get(start..)?;
-    Some(significant.len() * 8 - significant.first()?.leading_zeros() as usize)
+/// True for a modulus of 2048 to 8192 bits and an odd exponent from 3 to 64 bits (RFC 8017, 3.1). With an exponent of 1
+/// everybody signs, and reads what is sealed; a huge one makes each verification as dear as a signature.
+pub(super) fn is_sound_rsa(n: &str, e: &str) -> bool {
+    let modulus = digest::from_base64url(n).is_some_and(|n| (2048..=8192).contains(&bits(&n)));
+    let exponent =
+        digest::from_base64url(e).is_some_and(|e| e.last().is_some_and(|last| last & 1 == 1) && (2..=64).contains(&bits(&e)));
+    modulus && exponent
+}
+
+fn bits(number: &[u8]) -> usize {
+    let zeros: usize = number.iter().take_while(|byte| **byte == 0).count();
+    number.get(zeros).map_or(0, |first| (number.len() - zeros) * 8 - first.leading_zeros() as usize)
 }
 
 /// Whether a token without `exp` is acceptable.

@@ -111,6 +111,13 @@ fn keys_that_must_not_verify_are_skipped() {
         changed[name] = value;
         changed
     };
+    let rsa = published(&Jwk::generate_rsa_key(2048).unwrap());
+    let with_exponent = |e: &str| {
+        let mut changed = rsa.clone();
+        changed["e"] = json!(e);
+        changed
+    };
+    assert_eq!(key_set(std::slice::from_ref(&rsa)).len(), 1);
     let unusable = [
         with("d", json!("AAAA")),
         with("use", json!("enc")),
@@ -120,6 +127,9 @@ fn keys_that_must_not_verify_are_skipped() {
         with("x", json!("AAAA")),
         json!({ "kty": "oct", "k": "AAAA", "alg": "HS256" }),
         published(&Jwk::generate_rsa_key(1024).unwrap()),
+        with_exponent("AQ"),
+        with_exponent("AQAA"),
+        with_exponent("AQAAAAAAAAAB"),
         serde_json::to_value(Jwk::generate_rsa_key(2048).unwrap()).unwrap(),
         json!("not a key"),
     ];
