@@ -28,7 +28,7 @@ use crate::config::Loaded;
 use crate::config::model::{IdentitySource, Limits, SubjectSource};
 use crate::connector;
 use crate::env::Env;
-use crate::grant::{Gate, Grants, Lives};
+use crate::grant::{AssertionRoom, Gate, Grants, Lives};
 use crate::identity::rules::{Required, Rules};
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
@@ -148,6 +148,7 @@ impl Program {
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             federation: Arc::clone(&federation),
             client_keys,
+            assertion_room: AssertionRoom::within(settings.limits.grants),
             metrics: Arc::clone(&metrics),
             env: env.clone(),
             platform: settings.platform,

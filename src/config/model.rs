@@ -207,7 +207,8 @@ pub struct Limits {
     pub logins: usize,
     /// Sessions kept for single sign-on.
     pub sessions: usize,
-    /// Codes, tokens and their tombstones; used client assertions as many again.
+    /// Codes, tokens and their tombstones; used client assertions as many again, at most half of them
+    /// one service provider's.
     pub grants: usize,
     /// Login steps worked on at once.
     pub steps_in_flight: usize,

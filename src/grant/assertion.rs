@@ -3,7 +3,8 @@
 //! Owns: what an assertion must say, and that it counts once. Must not know: where the client's keys come from, HTTP.
 //! Until the signature holds, whoever fails learns nothing; the client that signed it is told what is wrong.
 
-use std::sync::Arc;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use serde_json::{Map, Value};
@@ -52,6 +53,8 @@ pub(super) enum AssertionFault {
     Jti,
     #[error("its jti was used before")]
     Replayed,
+    #[error("used assertions of this client alone take half of what the store remembers of all")]
+    Crowding,
     #[error("the store can't remember its jti")]
     Store(ErrorCode),
 }
@@ -69,6 +72,7 @@ impl AssertionFault {
             Self::NotYet => ErrorCode::AssertionNotYet,
             Self::Jti => ErrorCode::AssertionJti,
             Self::Replayed => ErrorCode::AssertionReplayed,
+            Self::Crowding => ErrorCode::AssertionsCrowding,
             Self::Store(code) => code,
         }
     }
@@ -124,13 +128,53 @@ impl Grants {
 
     /// RFC 7523, 3, point 7: whoever has overheard an assertion can't use it again, on any node.
     async fn use_once(&self, client_id: &ClientId, used: &Used<'_>, now: Timestamp) -> Result<(), AssertionFault> {
+        // Before the store is asked: it has one room for all, and knows no clients.
+        if !self.assertion_room.has_place(client_id, now) {
+            return Err(AssertionFault::Crowding);
+        }
         let draft = Draft { value: Vec::new(), expires_at: used.until, family: None };
         match self.store.insert(assertion_key(client_id, used.jti), draft, now).await {
-            Ok(_) => Ok(()),
+            Ok(_) => {
+                self.assertion_room.take_place(client_id, used.until);
+                Ok(())
+            }
             Err(StoreFault::Exists) => Err(AssertionFault::Replayed),
             Err(fault) => Err(AssertionFault::Store(store_code(&fault))),
         }
     }
+}
+
+/// How many used assertions of each client the store remembers now: one client that floods the token endpoint with good
+/// assertions must not keep the others out.
+#[derive(Debug)]
+pub struct AssertionRoom {
+    each: usize,
+    /// By the minute in which they are forgotten. Only registered clients get here, and a life has few minutes.
+    taken: Mutex<HashMap<ClientId, BTreeMap<u64, usize>>>,
+}
+
+impl AssertionRoom {
+    /// Half of what the store takes for each.
+    #[must_use]
+    pub fn within(capacity: usize) -> Self {
+        Self { each: capacity.div_ceil(2), taken: Mutex::default() }
+    }
+
+    fn has_place(&self, client_id: &ClientId, now: Timestamp) -> bool {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        let Some(of_client) = taken.get_mut(client_id) else { return true };
+        *of_client = of_client.split_off(&minute(now));
+        of_client.values().sum::<usize>() < self.each
+    }
+
+    fn take_place(&self, client_id: &ClientId, until: Timestamp) {
+        let mut taken = self.taken.lock().unwrap_or_else(PoisonError::into_inner);
+        *taken.entry(client_id.clone()).or_default().entry(minute(until)).or_default() += 1;
+    }
+}
+
+fn minute(at: Timestamp) -> u64 {
+    at.seconds() / 60
 }
 
 /// What must be remembered of an assertion that counts.

@@ -27,6 +27,7 @@ use crate::telemetry::Metrics;
 use crate::token::Signer;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
+pub use assertion::AssertionRoom;
 use client_keys::KeyDirectory;
 
 /// What redeeming and judging work with. One for the program, shared by all.
@@ -37,6 +38,7 @@ pub struct Grants {
     pub federation: Arc<Federation>,
     /// Every service provider's public keys.
     pub client_keys: Arc<KeyDirectory>,
+    pub assertion_room: AssertionRoom,
     pub metrics: Arc<Metrics>,
     pub env: Env,
     pub platform: Platform,

@@ -126,6 +126,7 @@ impl Hub {
             gate: Arc::clone(&gate) as _,
             federation: federation(true),
             client_keys: Arc::new(KeyDirectory::new(&federation(true)).unwrap()),
+            assertion_room: super::AssertionRoom::within(capacities.assertions),
             metrics: Arc::new(Metrics::new(OPENED).unwrap()),
             env: Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1))),
             platform: Platform::Standard,

@@ -255,6 +255,7 @@ catalogue! {
     AssertionNotYet = "Y040858" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion is not valid yet, or was issued in the future.";
     AssertionJti = "Y040859" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion must have a jti of 1 to 255 characters.";
     AssertionReplayed = "Y040850" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion was used before; each needs a jti of its own.";
+    AssertionsCrowding = "Y040860" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "This client_id has used more client assertions of late than the hub remembers for one; send fewer, with an exp that is nearer.";
     TokenClientAssertionTypeTwice = "Y040902" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_assertion_type was sent more than once.";
     TokenClientAssertionTypeMissing = "Y040951" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_assertion_type is missing or empty.";
     TokenTwoMethods = "Y041001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client authenticated by more than one method; use the registered one alone.";

@@ -92,12 +92,28 @@ async fn each_client_signs_with_its_registered_algorithm() {
 #[tokio::test]
 async fn an_assertion_that_can_not_be_remembered_does_not_count() {
     let ec = (&*EC, "ec");
-    let services = vec![signing("a", SigningAlg::ES256, inline(&[ec]))];
+    let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline(&[ec]))).to_vec();
     let hub = Hub::of_signers(Capacities { assertions: 1, ..ROOMY }, services);
-    hub.assert_as("a", SigningAlg::ES256, ec, "1").await.unwrap();
-    assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "2").await, Err(ErrorCode::StoreFull));
+    hub.assert_as("b", SigningAlg::ES256, ec, "1").await.unwrap();
+    assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await, Err(ErrorCode::StoreFull));
     hub.clock.advance(Duration::from_secs(120));
-    hub.assert_as("a", SigningAlg::ES256, ec, "2").await.unwrap();
+    hub.assert_as("a", SigningAlg::ES256, ec, "1").await.unwrap();
+}
+
+#[tokio::test]
+async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_others_out() {
+    let ec = (&*EC, "ec");
+    let services = ["a", "b"].map(|id| signing(id, SigningAlg::ES256, inline(&[ec]))).to_vec();
+    let hub = Hub::of_signers(Capacities { assertions: 4, ..ROOMY }, services);
+    for jti in ["1", "2"] {
+        hub.assert_as("a", SigningAlg::ES256, ec, jti).await.unwrap();
+        // Whoever plays back what he overheard takes nothing from the client that sent it.
+        hub.assert_as("a", SigningAlg::ES256, ec, "1").await.unwrap_err();
+    }
+    assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "3").await, Err(ErrorCode::AssertionsCrowding));
+    hub.assert_as("b", SigningAlg::ES256, ec, "1").await.unwrap();
+    hub.clock.advance(Duration::from_secs(180));
+    hub.assert_as("a", SigningAlg::ES256, ec, "3").await.unwrap();
 }
 
 #[tokio::test]
