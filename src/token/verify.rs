@@ -181,8 +181,9 @@ impl Key {
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
         // A private key that is published proves nothing any more.
         let private = ["d", "p", "q", "k"].iter().any(|member| jwk.contains_key(*member));
-        let for_signatures = text("use").is_none_or(|purpose| purpose == "sig");
-        let may_verify = jwk.get("key_ops").and_then(Value::as_array).is_none_or(|ops| ops.iter().any(|op| op == "verify"));
+        let for_signatures = jwk.get("use").is_none_or(|purpose| purpose == "sig");
+        let operations = |ops: &Value| ops.as_array().is_some_and(|ops| ops.iter().any(|op| op == "verify"));
+        let may_verify = jwk.get("key_ops").is_none_or(operations);
         if private || !for_signatures || !may_verify {
             return None;
         }

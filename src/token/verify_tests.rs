@@ -121,8 +121,10 @@ fn keys_that_must_not_verify_are_skipped() {
     let unusable = [
         with("d", json!("AAAA")),
         with("use", json!("enc")),
+        with("use", json!(["enc"])),
         with("alg", json!("ECDH-ES")),
         with("key_ops", json!(["sign"])),
+        with("key_ops", json!("sign")),
         with("crv", json!("P-384")),
         with("x", json!("AAAA")),
         json!({ "kty": "oct", "k": "AAAA", "alg": "HS256" }),
