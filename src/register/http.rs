@@ -125,6 +125,11 @@ impl HttpRegister {
                 pass.succeeded();
                 return Ok(answer);
             }
+            // The question's fault, which one person's data may make over and over: the register itself is up.
+            Ok(answer) if answer.status() == StatusCode::BAD_REQUEST => {
+                pass.succeeded();
+                return Err(RegisterFault::Unavailable(in_words(answer.status())));
+            }
             Ok(answer) => RegisterFault::Unavailable(in_words(answer.status())),
             Err(GuardFault::TooLarge { limit, .. }) => {
                 pass.succeeded();
@@ -174,6 +179,7 @@ fn in_words(status: StatusCode) -> String {
     let hint = match status.as_u16() {
         300..=399 => "; a redirect is not followed: correct register.http.url",
         401 | 403 => "; see register.http.client_certificate and register.http.bearer",
+        400 => "; it finds the question malformed: its log names what, under the same X-Request-Id",
         404 | 405 => "; does register.http.url lead to the contract's paths?",
         200..=299 => "; the contract knows no such answer",
         _ => "",

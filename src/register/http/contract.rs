@@ -23,7 +23,10 @@ const MEMBERS: [Claim; 5] = [Claim::FamilyName, Claim::Birthdate, Claim::Gender,
 pub fn question(pivot: &Identity) -> Vec<u8> {
     let Identity { given_names, family_name, birthdate, gender, birthplace, birthcountry, .. } = pivot;
     let values = [family_name, birthdate, gender, birthplace, birthcountry];
-    let mut members = Map::from_iter([(GIVEN_NAMES.to_owned(), json!(given_names))]);
+    let mut members = Map::new();
+    if !given_names.is_empty() {
+        members.insert(GIVEN_NAMES.to_owned(), json!(given_names));
+    }
     for (claim, value) in MEMBERS.into_iter().zip(values) {
         if let Some(value) = value {
             members.insert(claim.as_str().to_owned(), json!(value));

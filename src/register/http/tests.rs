@@ -148,7 +148,7 @@ async fn a_status_that_is_no_answer_is_unavailable_and_says_what_to_look_at() {
         (500, "status 500"),
         (503, "status 503"),
         (429, "status 429"),
-        (400, "status 400"),
+        (400, "status 400; it finds the question malformed"),
         (401, "register.http.bearer"),
         (403, "register.http.client_certificate"),
         (404, "register.http.url"),
@@ -243,6 +243,31 @@ async fn one_persons_broken_record_does_not_shut_everybody_out() {
     for _ in 0..=breaker::FAILURES {
         assert_eq!(register.identify(&angela(), &support_id()).await.unwrap_err().label(), "identity");
     }
+}
+
+/// One person whose data the register can't read must not shut everybody out by trying again and again.
+#[tokio::test]
+async fn a_question_that_the_register_finds_malformed_does_not_open_the_circuit() {
+    let server = FakeServer::start(|_| Told::status(400)).await;
+    let register = http_register(&server.base(), &metrics());
+    for _ in 0..=breaker::FAILURES {
+        assert_eq!(register.identify(&angela(), &support_id()).await.unwrap_err().label(), "unavailable");
+    }
+    assert_eq!(server.asked(), breaker::FAILURES as usize + 1);
+}
+
+#[tokio::test]
+async fn what_is_not_known_is_left_out_of_the_question() {
+    let server = FakeServer::start(|asked| {
+        let question: Value = serde_json::from_str(&asked.body).unwrap();
+        let members: std::collections::BTreeSet<_> = question.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(members, std::collections::BTreeSet::from(["birthcountry", "birthdate", "family_name", "gender"]));
+        Told::json(&json!({"outcome": "not_found"}))
+    })
+    .await;
+    let nameless = Identity { given_names: Vec::new(), ..person(["", "PELÉ", "1944-00-00", "male", "", "99341"]) };
+    let answer = http_register(&server.base(), &metrics()).identify(&nameless, &support_id()).await;
+    assert_eq!(answer, Ok(Answer::NotFound));
 }
 
 #[tokio::test]
