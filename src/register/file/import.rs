@@ -5,8 +5,9 @@
 
 use std::collections::{BTreeSet, HashSet};
 use std::fmt;
-use std::fs::File;
-use std::io::{BufWriter, Write as _};
+use std::fs::{File, Metadata, Permissions};
+use std::io::{BufWriter, ErrorKind, Write as _};
+use std::os::unix::fs::{MetadataExt as _, PermissionsExt as _, fchown};
 use std::path::{Path, PathBuf};
 
 use tempfile::NamedTempFile;
@@ -58,6 +59,12 @@ pub enum ImportFault {
     Target(FileRegisterFault),
     #[error("{file}: can not be written ({reason}): check the folder, its permissions and the space on the disk")]
     Write { file: String, reason: std::io::ErrorKind },
+    #[error("{file}: is a link that leads nowhere, or no file: mount or make what it leads to, or name another by --to")]
+    NoFile { file: String },
+    #[error(
+        "{file}: belongs to another user or group (uid {uid}, gid {gid}), who could not read what is written: import as that user"
+    )]
+    Owner { file: String, uid: u32, gid: u32 },
 }
 
 fn in_lines(faults: &[FileRegisterFault], all: usize) -> String {
@@ -71,7 +78,8 @@ fn in_lines(faults: &[FileRegisterFault], all: usize) -> String {
     text
 }
 
-/// Merges `source` into `target`, which is written sorted, without repeated rows, readable by its owner alone.
+/// Merges `source` into `target`, which is written sorted and without repeated rows. Its owner and group stay, so that
+/// the hub goes on reading it whoever imports; others can't read it. A new file is its maker's alone.
 ///
 /// # Errors
 /// Nothing was written, and why.
@@ -88,20 +96,67 @@ pub fn import(source: &Path, target: &Path, home_country: &str, keep: Keep) -> R
     if bad > 0 {
         return Err(ImportFault::Source(faults, bad));
     }
-    let old = match keep {
-        Keep::Both if target.exists() => read(target, home_country, Err).map_err(ImportFault::Target)?,
+    let place = Place::of(target)?;
+    let old = match (keep, &place.replaced) {
+        (_, None) => BTreeSet::new(),
+        (Keep::Both, Some(_)) => read(target, home_country, Err).map_err(ImportFault::Target)?,
         // What is replaced is looked at to tell what changes, and may be bad.
-        Keep::SourceOnly if target.exists() => read(target, home_country, |_| Ok(())).unwrap_or_default(),
-        Keep::Both | Keep::SourceOnly => BTreeSet::new(),
+        (Keep::SourceOnly, Some(_)) => read(target, home_country, |_| Ok(())).unwrap_or_default(),
     };
     let (merged, mut done) = merge(new, old, keep);
     let mut keys: Vec<&str> = merged.iter().map(Entry::key).collect();
     done.persons = keys.len();
     keys.dedup();
     done.namesakes = done.persons - keys.len();
-    write(target, &merged)?;
+    write(&place, &merged)?;
     Ok(done)
 }
+
+/// Where a register goes.
+struct Place {
+    /// As it was named, for faults.
+    name: String,
+    /// Where the target is a link, what it leads to is replaced, and the link stays.
+    path: PathBuf,
+    /// The file that is there already.
+    replaced: Option<Metadata>,
+}
+
+impl Place {
+    fn of(target: &Path) -> Result<Self, ImportFault> {
+        let name = target.display().to_string();
+        match target.canonicalize().and_then(|path| Ok((path.metadata()?, path))) {
+            // A folder, or a device: what a rename over one breaks is more than a register.
+            Ok((found, _)) if !found.is_file() => Err(ImportFault::NoFile { file: name }),
+            Ok((found, path)) => Ok(Self { name, path, replaced: Some(found) }),
+            Err(error) if error.kind() != ErrorKind::NotFound => Err(ImportFault::Write { file: name, reason: error.kind() }),
+            Err(_) if target.symlink_metadata().is_ok() => Err(ImportFault::NoFile { file: name }),
+            Err(_) => Ok(Self { name, path: target.to_owned(), replaced: None }),
+        }
+    }
+
+    /// Gives `file` the owner and the group of what it replaces. One that the hub could no longer read would be found
+    /// out at its next start only.
+    fn hand_over(&self, file: &File) -> Result<(), ImportFault> {
+        let Some(replaced) = &self.replaced else { return Ok(()) };
+        let own = file.metadata().map_err(|error| self.fault(&error))?;
+        let (uid, gid) = (replaced.uid(), replaced.gid());
+        if (own.uid(), own.gid()) != (uid, gid) {
+            fchown(file, Some(uid), Some(gid)).map_err(|_| ImportFault::Owner { file: self.name.clone(), uid, gid })?;
+        }
+        // After the change of owner, which may take rights away.
+        let mode = OWNER | (replaced.mode() & GROUP);
+        file.set_permissions(Permissions::from_mode(mode)).map_err(|error| self.fault(&error))
+    }
+
+    fn fault(&self, error: &std::io::Error) -> ImportFault {
+        ImportFault::Write { file: self.name.clone(), reason: error.kind() }
+    }
+}
+
+/// Reading and writing by the owner, and by the group.
+const OWNER: u32 = 0o600;
+const GROUP: u32 = 0o060;
 
 /// A row in its compact form behind its sort key; equal rows are one.
 #[derive(PartialEq, Eq, PartialOrd, Ord)]
@@ -167,12 +222,11 @@ fn merge(new: BTreeSet<Entry>, old: BTreeSet<Entry>, keep: Keep) -> (BTreeSet<En
 }
 
 /// Beside the target, then in its place: whoever reads sees the old file or the new one.
-fn write(target: &Path, rows: &BTreeSet<Entry>) -> Result<(), ImportFault> {
-    let fault = |error: std::io::Error| ImportFault::Write { file: target.display().to_string(), reason: error.kind() };
-    // Where the target is a link, what it leads to is replaced, and the link stays.
-    let place: PathBuf = target.canonicalize().unwrap_or_else(|_| target.to_owned());
-    let folder = place.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+fn write(place: &Place, rows: &BTreeSet<Entry>) -> Result<(), ImportFault> {
+    let fault = |error: std::io::Error| place.fault(&error);
+    let folder = place.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     let file = NamedTempFile::new_in(folder).map_err(fault)?; // mode 0600
+    place.hand_over(file.as_file())?;
     let mut csv = csv::Writer::from_writer(BufWriter::new(file));
     let record = |csv: &mut csv::Writer<_>, cells: [&str; COLUMNS.len()]| csv.write_record(cells).map_err(std::io::Error::from);
     record(&mut csv, COLUMNS).map_err(fault)?;
@@ -194,7 +248,7 @@ fn write(target: &Path, rows: &BTreeSet<Entry>) -> Result<(), ImportFault> {
     buffer.flush().map_err(fault)?;
     let file = buffer.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
     file.as_file().sync_all().map_err(fault)?;
-    file.persist(&place).map_err(|error| fault(error.error))?;
+    file.persist(&place.path).map_err(|error| fault(error.error))?;
     Ok(())
 }
 
@@ -242,8 +296,6 @@ mod tests {
         let deceased = "ANGELA,Dubois,1962-08-24,female,75107,99100,deceased\n";
         let zoe = "Zoé,ZOLA,1990-01-01,female,,99134,active\n";
         assert_eq!(stage.register(), format!("{HEADER}{deceased}{PAUL}{zoe}"));
-        use std::os::unix::fs::PermissionsExt as _;
-        assert_eq!(std::fs::metadata(stage.path("register.csv")).unwrap().permissions().mode() & 0o777, 0o600);
         assert_eq!(FileRegister::load(&stage.path("register.csv"), "99100").unwrap().len(), 3);
         // Once more changes nothing; replacing drops who is not in the source.
         assert_eq!(stage.import(Keep::Both).unwrap(), Imported { persons: 3, ..Imported::default() });
@@ -281,6 +333,41 @@ mod tests {
         assert!(nowhere.unwrap_err().to_string().contains("can not be written"));
         let missing = import(&stage.path("none.csv"), &stage.path("register.csv"), "99100", Keep::Both);
         assert!(missing.unwrap_err().to_string().contains("none.csv"));
+    }
+
+    /// The hub may run as another user than whoever imports.
+    #[test]
+    fn who_owns_the_register_stays_and_others_can_not_read_it() {
+        let stage = Stage::new(PAUL, &format!("{HEADER}{ANGELA}"));
+        let register = stage.path("register.csv");
+        let about = || std::fs::metadata(&register).unwrap();
+        for (before, after) in [(0o644, 0o640), (0o660, 0o660), (0o600, 0o600), (0o604, 0o600)] {
+            std::fs::set_permissions(&register, Permissions::from_mode(before)).unwrap();
+            stage.import(Keep::Both).unwrap();
+            assert_eq!(about().mode() & 0o777, after, "{before:o}");
+        }
+        // Only root can give a file away; anybody else finds their own name on it, which is what the test would ask.
+        if std::os::unix::fs::chown(&register, Some(65_534), Some(65_533)).is_ok() {
+            stage.import(Keep::SourceOnly).unwrap();
+            assert_eq!((about().uid(), about().gid()), (65_534, 65_533));
+        }
+        std::fs::remove_file(&register).unwrap();
+        stage.import(Keep::Both).unwrap();
+        assert_eq!(about().mode() & 0o777, 0o600, "a new one is its maker's alone");
+    }
+
+    #[test]
+    fn a_link_that_leads_nowhere_is_not_replaced_by_a_file() {
+        let stage = Stage::new(PAUL, &format!("{HEADER}{ANGELA}"));
+        let link = stage.path("link.csv");
+        std::os::unix::fs::symlink(stage.path("unmounted/register.csv"), &link).unwrap();
+        for keep in [Keep::Both, Keep::SourceOnly] {
+            let fault = import(&stage.path("source.csv"), &link, "99100", keep).unwrap_err().to_string();
+            assert!(fault.contains("link.csv") && fault.contains("leads nowhere"), "{fault}");
+            assert!(std::fs::symlink_metadata(&link).unwrap().is_symlink());
+            let fault = import(&stage.path("source.csv"), stage.0.path(), "99100", keep).unwrap_err().to_string();
+            assert!(fault.contains("or no file"), "{fault}");
+        }
     }
 
     #[test]
