@@ -13,7 +13,7 @@ use crate::config::model::RegisterConfig;
 use crate::env::{Env, Timestamp};
 use crate::identity::Identity;
 use crate::ids::SupportId;
-use crate::register::file::FileRegister;
+use crate::register::file::{FileRegister, FileRegisterFault};
 use crate::register::http::HttpRegister;
 use crate::register::{Answer, Register, RegisterFault};
 use crate::telemetry::Metrics;
@@ -89,22 +89,40 @@ impl Followed {
         round.tick().await;
         loop {
             round.tick().await;
-            let stamp = Stamp::of(&self.path);
-            if stamp == self.stamp {
-                continue;
-            }
-            // Also when it can't be read: told about once, not each round.
-            self.stamp = stamp;
-            let (path, home_country) = (self.path.clone(), self.home_country.clone());
-            match tokio::task::spawn_blocking(move || FileRegister::load(&path, &home_country)).await {
-                Ok(Ok(register)) => {
-                    tracing::info!(persons = register.len(), "the register file has changed and is in use");
-                    self.current.store(Arc::new(register));
-                }
-                Ok(Err(fault)) => tracing::error!(%fault, "the register file is bad; the last good one stays"),
-                Err(fault) => tracing::error!(%fault, "reading the register file failed; the last good one stays"),
-            }
+            self.look(FileRegister::load).await;
         }
+    }
+
+    /// Reads the file again if it has changed.
+    async fn look<L>(&mut self, load: L)
+    where
+        L: FnOnce(&Path, &str) -> Result<FileRegister, FileRegisterFault> + Send + 'static,
+    {
+        let stamp = Stamp::of(&self.path);
+        if stamp == self.stamp {
+            return;
+        }
+        let (path, home_country) = (self.path.clone(), self.home_country.clone());
+        // A million rows take seconds: on a thread where nobody waits.
+        let read = tokio::task::spawn_blocking(move || {
+            let register = load(&path, &home_country);
+            (register, Stamp::of(&path))
+        });
+        match read.await {
+            // Half of a file that is written in place may look whole; whom the other half names would be nobody.
+            Ok((_, after)) if after != stamp => {
+                tracing::info!("the register file is being written; the last good one stays until it is done");
+                return;
+            }
+            Ok((Ok(register), _)) => {
+                tracing::info!(persons = register.len(), "the register file has changed and is in use");
+                self.current.store(Arc::new(register));
+            }
+            Ok((Err(fault), _)) => tracing::error!(%fault, "the register file is bad; the last good one stays"),
+            Err(fault) => tracing::error!(%fault, "reading the register file failed; the last good one stays"),
+        }
+        // Also when it can't be read: told about once, not each round.
+        self.stamp = stamp;
     }
 }
 
@@ -133,5 +151,64 @@ impl Register for Current {
     async fn identify(&self, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault> {
         let register = self.0.load_full();
         register.identify(pivot, support_id).await
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs;
+
+    const HEADER: &str = "given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n";
+    const ADA: &str = "Ada,ONE,1990-01-01,female,,99134,\n";
+    const EVE: &str = "Eve,TWO,1990-01-01,female,,99134,\n";
+
+    fn followed(path: &Path) -> Followed {
+        let register = FileRegister::load(path, "99100").unwrap();
+        Followed {
+            current: Arc::new(ArcSwap::from_pointee(register)),
+            path: path.to_owned(),
+            stamp: Stamp::of(path),
+            home_country: "99100".to_owned(),
+        }
+    }
+
+    #[tokio::test]
+    async fn a_changed_file_is_read_once_and_a_bad_one_leaves_the_last_good_register() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("register.csv");
+        fs::write(&path, format!("{HEADER}{ADA}")).unwrap();
+        let mut followed = followed(&path);
+        followed.look(|_, _| panic!("it has not changed")).await;
+        fs::write(&path, format!("{HEADER}{ADA}{EVE}")).unwrap();
+        followed.look(FileRegister::load).await;
+        assert_eq!(followed.current.load().len(), 2);
+        for bad in ["a,b\n", ""] {
+            fs::write(&path, bad).unwrap();
+            followed.look(FileRegister::load).await;
+            followed.look(|_, _| panic!("told once")).await;
+        }
+        fs::remove_file(&path).unwrap();
+        followed.look(FileRegister::load).await;
+        assert_eq!(followed.current.load().len(), 2);
+    }
+
+    /// Copied over in place, the file is a while only as long as what has been copied.
+    #[tokio::test]
+    async fn half_of_a_file_that_is_being_written_shuts_nobody_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("register.csv");
+        fs::write(&path, format!("{HEADER}{ADA}{EVE}")).unwrap();
+        let mut followed = followed(&path);
+        fs::write(&path, format!("{HEADER}{ADA}")).unwrap();
+        let half = |path: &Path, home_country: &str| {
+            let register = FileRegister::load(path, home_country);
+            fs::write(path, format!("{HEADER}{ADA}{EVE}{EVE}")).unwrap();
+            register
+        };
+        followed.look(half).await;
+        assert_eq!(followed.current.load().len(), 2, "half a file is not used");
+        followed.look(FileRegister::load).await;
+        assert_eq!(followed.current.load().len(), 3);
     }
 }
