@@ -3,8 +3,8 @@
 use std::sync::Arc;
 
 use super::prepare::{connector_means, plan, prepare};
-use super::{BuildFault, Keys, register};
-use crate::config::model::RegisterConfig;
+use super::{BuildFault, Keys, identity_source, register};
+use crate::config::model::{IdentitySource, RegisterConfig};
 use crate::config::{Federation, Loaded};
 use crate::env::Env;
 use crate::grant::client_keys::{FetchFault, KeyDirectory};
@@ -33,7 +33,9 @@ pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
         let plan = plan(configured, &means)?;
         findings.push((plan.id.to_string(), plan.connector.warm().await.map_err(|fault| fault.to_string())));
     }
-    if matches!(loaded.settings.register, Some(RegisterConfig::Http(_))) {
+    // R009: on the high platform it is never asked, so whether it is well is nothing to fail over.
+    let asked = identity_source(loaded) == IdentitySource::Register;
+    if asked && matches!(loaded.settings.register, Some(RegisterConfig::Http(_))) {
         let metrics = Arc::new(Metrics::new(env.now())?);
         if let register::Read::Http(register) = register::read(loaded, &metrics, env.now())? {
             findings.push(("register".to_owned(), register.probe().await.map_err(|fault| fault.to_string())));

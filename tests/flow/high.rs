@@ -11,6 +11,9 @@ use actix_web::{App, HttpResponse, HttpServer, web};
 use josekit::jwe::{ECDH_ES, JweDecrypter, RSA_OAEP, RSA_OAEP_256};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
+use passerelle::app;
+use passerelle::config::model::RegisterConfig;
+use passerelle::env::Env;
 use serde_json::{Map, Value, json};
 
 use super::browser::Browser;
@@ -153,6 +156,17 @@ async fn the_identity_is_the_providers_and_no_register_is_asked() {
     let hub = vault().await;
     let received = signed_in(&hub.browser(), &asking("vault", "eidas2"), "unknown", "eidas2").await;
     redeemed(&hub, "vault", &received).await;
+}
+
+/// R009: one that was left in the settings is warned of at the start. That nobody answers there is no fault of the hub's.
+#[actix_web::test]
+async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
+    let mut hub = vault().await;
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+    let table = format!("url = \"http://{silent}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]");
+    hub.loaded.settings.register = Some(RegisterConfig::Http(toml::from_str(&table).unwrap()));
+    let found = app::probe(&hub.loaded, &Env::system()).await.unwrap();
+    assert!(!found.is_empty() && found.iter().all(|(who, outcome)| who != "register" && outcome.is_ok()), "{found:?}");
 }
 
 #[actix_web::test]
