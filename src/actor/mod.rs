@@ -24,4 +24,4 @@ mod steps;
 pub use logins::{Ended, Logins, Reply, Standing, Unserved};
 pub use means::Means;
 pub use registry::{ChoiceEntry, Connectors, Obstacle};
-pub use sandbox::{SandboxOffer, SandboxRefusal};
+pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};

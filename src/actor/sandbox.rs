@@ -1,20 +1,30 @@
 //! The sandbox identity provider's page, as the web layer may see it: plain data, and one question.
 
+use std::collections::BTreeMap;
+
 use super::registry::Connectors;
 use crate::assurance::Level;
-use crate::connector::persona::ChoiceFault;
+use crate::connector::persona::{ChoiceFault, Person};
 use crate::ids::ConnectorId;
 
 /// What the page offers, in the order to show it.
 #[derive(Clone, Debug)]
 pub struct SandboxOffer {
-    /// Id and label of each person.
-    pub persons: Vec<(String, String)>,
+    pub persons: Vec<SandboxPerson>,
     /// Lowest first.
     pub levels: Vec<Level>,
     pub methods: &'static [&'static str],
     /// Names of what can be made to go wrong.
     pub failures: Vec<&'static str>,
+}
+
+/// One person to be.
+#[derive(Clone, Debug)]
+pub struct SandboxPerson {
+    pub id: String,
+    pub label: String,
+    /// What is particular about them, by language; may be empty.
+    pub hint: BTreeMap<String, String>,
 }
 
 /// Why a choice leads nowhere.
@@ -34,8 +44,10 @@ impl Connectors {
     pub fn sandbox_offer(&self, id: &ConnectorId) -> Option<SandboxOffer> {
         let connector = self.connector(id)?;
         let offer = connector.sandbox()?.offer();
+        let shown =
+            |Person { id, label, hint, .. }: &Person| SandboxPerson { id: id.clone(), label: label.clone(), hint: hint.clone() };
         Some(SandboxOffer {
-            persons: offer.persons.iter().map(|person| (person.id.clone(), person.label.clone())).collect(),
+            persons: offer.persons.iter().map(shown).collect(),
             levels: offer.levels,
             methods: offer.methods,
             failures: offer.failures.iter().map(|failure| failure.as_str()).collect(),

@@ -4,7 +4,7 @@
 //! Owns: the persons, what may be picked, and single-use codes for what was. Must not know: HTML or HTTP; the web
 //! layer draws the page at `{base_url}/sandbox/{connector}` through [`SandboxPage`].
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::str::FromStr;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -94,6 +94,9 @@ pub struct Person {
     pub id: String,
     /// As the page shows them.
     pub label: String,
+    /// What is particular about them, by language (`fr`, `en`).
+    #[serde(default)]
+    pub hint: BTreeMap<String, String>,
     pub given_name: Option<String>,
     pub family_name: Option<String>,
     pub birthdate: Option<String>,

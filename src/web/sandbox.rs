@@ -6,7 +6,7 @@ use super::answer::{BASE_PATH, locale, page, see_other};
 use super::hub::Hub;
 use super::pages::{Field, Locale, Pick, SandboxPage};
 use super::{form, problem};
-use crate::actor::{SandboxOffer, SandboxRefusal};
+use crate::actor::{SandboxOffer, SandboxPerson, SandboxRefusal};
 use crate::ids::ConnectorId;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
@@ -59,11 +59,15 @@ fn view(
         hint: (Some(*level) < asked).then(|| locale.level_too_low()),
         ..pick(level.as_str(), locale.level(*level), Some(*level) == asked)
     };
+    let person = |person: &SandboxPerson, is_picked| Pick {
+        hint: Some(locale.pick(&person.hint).to_owned()).filter(|hint| !hint.is_empty()),
+        ..pick(&person.id, person.label.clone(), is_picked)
+    };
     SandboxPage {
         provider: provider.to_owned(),
         action: format!("/sandbox/{id}"),
         hidden: vec![Field::new("state", state)],
-        persons: offer.persons.iter().enumerate().map(|(n, (id, label))| pick(id, label.clone(), n == 0)).collect(),
+        persons: offer.persons.iter().enumerate().map(|(n, one)| person(one, n == 0)).collect(),
         levels: offer.levels.iter().map(level).collect(),
         methods: offer.methods.iter().map(|method| pick(method, (*method).to_owned(), *method == "pwd")).collect(),
         failures: std::iter::once(pick("", locale.sandbox_failure("none"), true))

@@ -1,6 +1,7 @@
 //! What goes wrong at an identity provider or at the register, as the person and the service provider see it
 //! (decisions 5, 7 and 13).
 
+use super::browser::Browser;
 use super::hub::TestHub;
 use super::service::Authorize;
 
@@ -20,6 +21,16 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
         let again = browser.open(&page.url).await;
         assert_eq!(again.references(), page.references());
         again.finish_as("angela").await.belongs_to("bakery");
+    }
+}
+
+#[actix_web::test]
+async fn the_sandboxs_page_speaks_one_language() {
+    let hub = TestHub::start().await;
+    for (language, spoken, other) in [("en", "born in Spain", "née en Espagne"), ("fr", "née en Espagne", "born in Spain")] {
+        let browser = Browser::new(&hub, language);
+        let page = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await;
+        assert!(page.answer.body.contains(spoken) && !page.answer.body.contains(other), "{language}");
     }
 }
 
