@@ -159,6 +159,10 @@ fn given_names(claims: &Map<String, Value>) -> Result<Vec<String>, IdentityFault
             return Err(broken(Claim::GivenNameArray, Rule::TextArray));
         }
     };
+    // Each name has a character at least, and the space before the next: what is longer isn't worth looking at.
+    if written.len() > NAME_CHARACTERS.div_ceil(2) {
+        return Err(broken(claim, Rule::Length));
+    }
     let names: Vec<String> = written.into_iter().map(|item| name(item, claim)).collect::<Result<_, _>>()?;
     // Joined they are the claim `given_name`, which is a name of 256 characters at most too.
     let length = names.iter().map(|name| name.chars().count() + 1).sum::<usize>().saturating_sub(1);
@@ -198,7 +202,7 @@ fn line(value: &str, claim: Claim) -> Result<String, IdentityFault> {
 /// separators, zero-width space, byte order mark, direction marks, embeddings, overrides and isolates.
 fn is_control(c: char) -> bool {
     c.is_control()
-        || matches!(c, '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
+        || matches!(c, '\u{61c}' | '\u{200b}' | '\u{200e}' | '\u{200f}' | '\u{2028}'..='\u{202e}' | '\u{2066}'..='\u{2069}' | '\u{feff}')
 }
 
 fn birthdate(value: &str, claim: Claim) -> Result<String, IdentityFault> {
