@@ -158,6 +158,30 @@ async fn the_identity_is_the_providers_and_no_register_is_asked() {
     redeemed(&hub, "vault", &received).await;
 }
 
+/// R011: an id, its secret and its codes count on the platform where they are registered, and nowhere else.
+#[actix_web::test]
+async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
+    let (high, standard) = (vault().await, TestHub::start().await);
+    let at_high = signed_in(&high.browser(), &asking("vault", "eidas2"), "angela", "eidas2").await;
+    let browser = standard.browser();
+    // Both hubs draw the same random numbers: one login more, so that their codes differ.
+    browser.authorize(&Authorize::by("bakery")).await;
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let at_standard = page.consent().await.received();
+    assert_ne!(at_high.code(), at_standard.code());
+    for (hub, stranger, own, level, other_code, own_code) in [
+        (&standard, "vault", "bakery", "eidas1", at_high.code(), at_standard.code()),
+        (&high, "bakery", "vault", "eidas2", at_standard.code(), at_high.code()),
+    ] {
+        hub.browser().authorize(&asking(stranger, level)).await.told(400, "Y000400");
+        let answer = hub.redeem(stranger, own_code).await;
+        assert!(answer.status == 401 && answer.body.contains("invalid_client"), "{stranger}: {}", answer.body);
+        let answer = hub.redeem(own, other_code).await;
+        assert!(answer.status == 400 && answer.body.contains("invalid_grant"), "{own}: {}", answer.body);
+        redeemed(hub, own, if own == "vault" { &at_high } else { &at_standard }).await;
+    }
+}
+
 /// R009: one that was left in the settings is warned of at the start. That nobody answers there is no fault of the hub's.
 #[actix_web::test]
 async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
