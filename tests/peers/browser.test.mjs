@@ -147,6 +147,21 @@ for (const { name, locale, viewport, level, press } of highRuns) {
   });
 }
 
+test('R011: two tabs at once, one on each platform, end each with their own level', async () => {
+  const { context, page: standard } = await visit();
+  const high = await context.newPage();
+  const tabs = [[standard, 'eidas1'], [high, 'eidas2']];
+  for (const [tab] of tabs) await tab.goto(demo.url);
+  for (const [tab, level] of tabs) await startButton(tab, level).click();
+  for (const [tab] of tabs.toReversed()) await at.choice(tab).click();
+  for (const [tab] of tabs) await at.sandbox(tab).click();
+  for (const [tab, level] of tabs.toReversed()) {
+    await at.consent(tab).click();
+    await assertSignedIn(tab, level);
+  }
+  await context.close();
+});
+
 test('someone signs in with JavaScript switched off', async () => {
   const { context, page } = await visit({ javaScriptEnabled: false });
   await toConsent(page, click);

@@ -102,7 +102,11 @@ fn start_hub(userinfo_sub: &'static str) -> (web::Data<FakeHub>, ServerHandle) {
 }
 
 fn service_provider(issuer: &str) -> This {
-    let registration = |sealing| Registration {
+    service_provider_of(issuer, issuer)
+}
+
+fn service_provider_of(standard: &str, high: &str) -> This {
+    let registration = |issuer: &str, sealing| Registration {
         issuer: issuer.into(),
         client_id: "demo".into(),
         client_secret: Secret::new("a-secret-of-32-characters-or-more".into()),
@@ -114,8 +118,8 @@ fn service_provider(issuer: &str) -> This {
         redirect_uri: "http://localhost:9/callback".into(),
         cookie_prefix: "sp".into(),
         keys: Arc::clone(&KEYS),
-        standard: registration(None),
-        high: registration(Some(Sealing { alg: ALG, enc: ContentEncryption::A256GCM })),
+        standard: registration(standard, None),
+        high: registration(high, Some(Sealing { alg: ALG, enc: ContentEncryption::A256GCM })),
     };
     let env = Env::new(Arc::new(HandClock::at(T0)), Arc::new(SeededEntropy::new(7)));
     web::Data::new(DemoServiceProvider::new(settings, env).unwrap())
@@ -232,6 +236,29 @@ async fn bare_tokens_strangers_seals_and_too_low_levels_sign_nobody_in() {
         assert!(page.contains(expected) && !page.contains("Ada"), "{expected}: {page}");
     }
     handle.stop(false).await;
+}
+
+/// RFC 9207: in two tabs at once, neither platform's answer counts as the other's, and no secret or code goes astray.
+#[actix_web::test]
+async fn answers_of_two_platforms_at_once_do_not_mix() {
+    let ((standard, one), (high, other)) = (start_hub("ada"), start_hub("ada"));
+    *high.seal.lock().unwrap() = Some(public_half(&KEYS));
+    *high.acr.lock().unwrap() = "eidas2".into();
+    let this = service_provider_of(&standard.issuer, &high.issuer);
+    for swapped in [true, false] {
+        let ((sent, mut cookies), (sent_high, more)) = (begin(&this, &standard).await, begin_at(&this, &high, "eidas2").await);
+        cookies.extend(more);
+        for (answering, own, strange, level) in [(&standard, &sent, &sent_high, "eidas1"), (&high, &sent_high, &sent, "eidas2")] {
+            let sent = if swapped { strange } else { own };
+            let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &answering.issuer)];
+            let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
+            assert_eq!(page.contains("names another issuer"), swapped, "{page}");
+            assert_eq!(page.contains("Ada") && page.contains(level) && page.contains(&answering.issuer), !swapped, "{page}");
+            assert_eq!(answering.token_form.lock().unwrap().is_empty(), swapped);
+        }
+    }
+    one.stop(false).await;
+    other.stop(false).await;
 }
 
 #[actix_web::test]
