@@ -88,6 +88,11 @@ mod tests {
             ("E\u{301}lise", "ELISE"),
             ("D’Artagnan", "D ARTAGNAN"),
             ("D' - Artagnan", "D ARTAGNAN"),
+            ("D\u{2bc}Artagnan", "D\u{2bc}ARTAGNAN"), // a letter (Lm), as docs/subject.md says
+            ("\u{149}", "\u{2bc}N"),
+            ("Louis \u{2163}", "LOUIS IV"),
+            ("İzmir", "IZMIR"),
+            ("\u{bb5}\u{bbf}\u{b9c}\u{baf}\u{bcd}", "\u{bb5}\u{b9c}\u{baf}"), // vowel signs are marks too
             ("GARCÍA\u{a0}\u{a0}MÁRQUEZ", "GARCIA MARQUEZ"),
             ("straße", "STRASSE"),
             ("ﬁancé", "FIANCE"),
