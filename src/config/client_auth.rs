@@ -1,23 +1,24 @@
-//! How a service provider proves who it is, as its file gives it (decisions 6, 15).
+//! How a service provider or a data provider proves who it is, as its file gives it (decisions 6, 15).
 //!
 //! Owns: that the registered method finds what it works with, and nothing that it would never look at. Must not know:
 //! what o'clock it is: a secret's dates are judged where it is used.
 
 use super::Context;
 use super::client_keys::KeySource;
-use super::model::{AuthMethod, ServiceProvider};
+use super::model::{AuthMethod, ClientSecret, ServiceProvider};
 use super::problem::Problem;
 use super::secrets::{self, DatedSecret};
 use super::source::Source;
-use super::validity::{Validity, first_beyond};
+use super::validity::{Standing, Validity, first_beyond};
+use crate::env::Timestamp;
 
 /// The current one and the next one.
 const VALID_AT_ONCE: usize = 2;
 
 /// Reads the client secrets; those that are refused are left out, which `problems` then tells.
-pub fn secrets(source: &Source, file: &ServiceProvider, context: &Context<'_>, problems: &mut Vec<Problem>) -> Vec<DatedSecret> {
+pub fn secrets(source: &Source, given: &[ClientSecret], context: &Context<'_>, problems: &mut Vec<Problem>) -> Vec<DatedSecret> {
     let mut read = Vec::new();
-    for (index, secret) in file.secrets.iter().enumerate() {
+    for (index, secret) in given.iter().enumerate() {
         match secrets::dated(source, &format!("secrets[{index}]"), secret, context) {
             Ok(secret) => read.push(secret),
             Err(problem) => problems.push(problem),
@@ -29,6 +30,11 @@ pub fn secrets(source: &Source, file: &ServiceProvider, context: &Context<'_>, p
         problems.push(source.problem("secrets", "holds more than two secrets that are valid at one moment", mend));
     }
     read
+}
+
+/// Whether whoever has these secrets could prove nothing at this moment.
+pub fn none_valid(secrets: &[DatedSecret], now: Timestamp) -> bool {
+    secrets.iter().all(|secret| secret.validity.at(now) != Standing::Valid)
 }
 
 /// Holds the registered method against what there is for it.

@@ -1,4 +1,4 @@
-//! A service provider's public keys, as its file gives them (decisions 6, 10, 15).
+//! The public keys of a service provider or a data provider, as its file gives them (decisions 6, 10, 11, 15).
 
 use std::path::Path;
 use std::sync::Arc;
@@ -16,7 +16,27 @@ use crate::protocol::acr::Platform;
 use crate::protocol::alg::EncryptionAlg;
 use crate::token::ClientKeys;
 
-/// Where a service provider's public keys come from.
+/// What a file says of keys, whoever's it is.
+#[derive(Clone, Copy)]
+pub struct GivenKeys<'a> {
+    pub jwks: Option<&'a JwksSource>,
+    pub jwks_uri: Option<&'a str>,
+    pub internal_hosts: &'a [String],
+    pub insecure_http: bool,
+}
+
+impl<'a> From<&'a ServiceProvider> for GivenKeys<'a> {
+    fn from(file: &'a ServiceProvider) -> Self {
+        Self {
+            jwks: file.jwks.as_ref(),
+            jwks_uri: file.jwks_uri.as_deref(),
+            internal_hosts: &file.internal_hosts,
+            insecure_http: file.insecure_http,
+        }
+    }
+}
+
+/// Where a client's public keys come from.
 #[derive(Clone, Debug, Default)]
 pub enum KeySource {
     /// It needs none.
@@ -44,15 +64,15 @@ pub struct AnswerEncryption {
 }
 
 /// Reads the keys; `None` also where they are refused, which `problems` then tells.
-pub fn source(source: &Source, file: &ServiceProvider, context: &Context<'_>, problems: &mut Vec<Problem>) -> KeySource {
-    if file.jwks_uri.is_none() && !file.internal_hosts.is_empty() {
+pub fn source(source: &Source, given: &GivenKeys<'_>, context: &Context<'_>, problems: &mut Vec<Problem>) -> KeySource {
+    if given.jwks_uri.is_none() && !given.internal_hosts.is_empty() {
         let what = "names hosts, but there is no jwks_uri to be called";
         problems.push(source.problem("internal_hosts", what, "remove it, or add jwks_uri"));
     }
-    let found = match (&file.jwks, &file.jwks_uri) {
+    let found = match (given.jwks, given.jwks_uri) {
         (None, None) => Ok(KeySource::None),
         (Some(jwks), None) => inline(source, jwks, context.folder).map(|keys| KeySource::Inline(Arc::new(keys))),
-        (None, Some(uri)) => fetched(source, file, uri).map(KeySource::Uri),
+        (None, Some(uri)) => fetched(source, given, uri).map(KeySource::Uri),
         (Some(_), Some(_)) => {
             Err(source.problem("jwks_uri", "stands beside jwks, and only one of them can count", "remove one of the two"))
         }
@@ -108,18 +128,22 @@ fn on_high(source: &Source, file: &ServiceProvider, keys: &KeySource, problems: 
         return None;
     };
     let encryption = AnswerEncryption { id_token, userinfo: file.userinfo_encrypted_response_alg.unwrap_or(id_token) };
-    if let KeySource::Inline(keys) = keys {
-        let mut algs = vec![encryption.id_token, encryption.userinfo];
-        algs.dedup();
-        for alg in algs.into_iter().filter(|alg| keys.encryption.choose(*alg).is_none()) {
-            let why = keys.encryption.refusals().iter().map(|(index, reason)| format!("; key {} {reason}", index + 1));
-            let what = format!("holds no key that {} can encrypt to{}", alg.as_str(), why.collect::<String>());
-            let fitting = if alg == EncryptionAlg::EcdhEs { "an EC key on P-256" } else { "an RSA key from 2048 bits" };
-            let mend = format!("add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg");
-            problems.push(source.problem("jwks", what, mend));
-        }
-    }
+    let mut algs = vec![encryption.id_token, encryption.userinfo];
+    algs.dedup();
+    fitting(source, keys, &algs, problems);
     Some(encryption)
+}
+
+/// An inline key set must be able to encrypt with each of these algorithms; what a `jwks_uri` offers may change.
+pub fn fitting(source: &Source, keys: &KeySource, algs: &[EncryptionAlg], problems: &mut Vec<Problem>) {
+    let KeySource::Inline(keys) = keys else { return };
+    for alg in algs.iter().filter(|alg| keys.encryption.choose(**alg).is_none()) {
+        let why = keys.encryption.refusals().iter().map(|(index, reason)| format!("; key {} {reason}", index + 1));
+        let what = format!("holds no key that {} can encrypt to{}", alg.as_str(), why.collect::<String>());
+        let fitting = if *alg == EncryptionAlg::EcdhEs { "an EC key on P-256" } else { "an RSA key from 2048 bits" };
+        let mend = format!("add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg");
+        problems.push(source.problem("jwks", what, mend));
+    }
 }
 
 /// What a key set could be used with, for the one who looks for the right word.
@@ -151,11 +175,11 @@ fn inline(source: &Source, jwks: &JwksSource, folder: &Path) -> Result<ClientKey
 }
 
 /// https; http only with `insecure_http` (decisions 10), on this machine too.
-fn fetched(source: &Source, file: &ServiceProvider, uri: &str) -> Result<JwksUri, Problem> {
+fn fetched(source: &Source, given: &GivenKeys<'_>, uri: &str) -> Result<JwksUri, Problem> {
     let (schemes, http) =
-        if file.insecure_http { (Schemes::HttpToo, Http::Anywhere) } else { (Schemes::HttpsOnly, Http::Nowhere) };
+        if given.insecure_http { (Schemes::HttpToo, Http::Anywhere) } else { (Schemes::HttpsOnly, Http::Nowhere) };
     let uri = address::absolute(uri, http).map_err(|(what, mend)| source.problem("jwks_uri", what, mend))?;
-    Ok(JwksUri { uri, schemes, internal_hosts: file.internal_hosts.clone() })
+    Ok(JwksUri { uri, schemes, internal_hosts: given.internal_hosts.to_vec() })
 }
 
 #[cfg(test)]

@@ -29,12 +29,23 @@ fn the_connector_template_is_a_good_connector() {
     );
 }
 
+const DATA_PROVIDER: &str = "config/data-providers/example.toml.template";
+
+#[test]
+fn the_data_providers_template_is_a_good_data_provider() {
+    let template = fs::read_to_string(repository().join(DATA_PROVIDER)).unwrap();
+    let folder = Folder::good().with("data-providers/example.toml", &template).variable("EXAMPLE_DATA_SECRET", CLIENT_SECRET);
+    assert!(folder.loaded().data_providers.contains_key("example-data"));
+}
+
 #[test]
 fn every_key_is_in_the_example_files_with_its_default() {
     let settings = fs::read_to_string(repository().join("config/passerelle.toml")).unwrap();
     assert_eq!(missing_keys::<Settings>(&settings, &[]), Vec::<String>::new());
     let service = fs::read_to_string(repository().join("config/service-providers/example.toml")).unwrap();
     assert_eq!(missing_keys::<ServiceProvider>(&service, &[]), Vec::<String>::new());
+    let data = fs::read_to_string(repository().join(DATA_PROVIDER)).unwrap();
+    assert_eq!(missing_keys::<data_providers::DataProvider>(&data, &[]), Vec::<String>::new());
 }
 
 /// Keys of the schema that `text` lacks, or shows with another default, once its commented keys are switched on.

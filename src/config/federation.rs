@@ -1,12 +1,12 @@
-//! The federation as everything else reads it: service providers and scopes, parsed, validated, immutable.
+//! The federation as everything else reads it: service providers, data providers and scopes, parsed, validated, immutable.
 
 use std::collections::BTreeMap;
 
 use super::model::AuthMethod;
-use super::{AnswerEncryption, DatedSecret, KeySource, Loaded, RegisteredClient};
+use super::{AnswerEncryption, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
 use crate::identity::scopes::{ScopeTable, ScopeTableFault};
 use crate::ids::{ClientId, ConnectorId, Scope};
-use crate::protocol::alg::SigningAlg;
+use crate::protocol::alg::{EncryptionAlg, SigningAlg};
 use crate::protocol::registration::{Directory, Registration};
 
 /// One service provider, ready for use.
@@ -76,9 +76,64 @@ impl Service {
     }
 }
 
+/// One data provider, ready for use.
+#[derive(Clone, Debug)]
+pub struct DataProvider {
+    pub client_id: ClientId,
+    pub active: bool,
+    /// The hash of each secret with its dates; whoever asks says what o'clock it is.
+    pub secrets: Vec<DatedSecret>,
+    /// What it may learn of.
+    pub scopes: Vec<Scope>,
+    /// Whoever is of one sector shares one `sub`.
+    pub sector: String,
+    /// Version of the key that its subjects are derived with.
+    pub subject_key_version: u32,
+    pub form: IntrospectionForm,
+    pub keys: KeySource,
+}
+
+/// How a data provider is answered (decisions 11).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum IntrospectionForm {
+    /// RFC 7662.
+    Json,
+    /// RFC 9701: signed, and then sealed to its key where an algorithm for that is registered.
+    Jwt { alg: SigningAlg, sealed: Option<EncryptionAlg> },
+}
+
+impl DataProvider {
+    fn of(registered: &RegisteredDataProvider) -> Self {
+        let file = &registered.file;
+        Self {
+            client_id: file.client_id.clone(),
+            active: file.active,
+            secrets: registered.secrets.clone(),
+            scopes: file.scopes.clone(),
+            sector: registered.sector.clone(),
+            subject_key_version: registered.subject_key_version,
+            form: file.introspection_signed_response_alg.map_or(IntrospectionForm::Json, |alg| IntrospectionForm::Jwt {
+                alg,
+                sealed: file.introspection_encrypted_response_alg,
+            }),
+            keys: registered.keys.clone(),
+        }
+    }
+}
+
+/// Whose keys these are, and what they must be able to encrypt with.
+#[derive(Clone, Debug)]
+pub struct KeyOwner<'a> {
+    pub client_id: &'a ClientId,
+    pub active: bool,
+    pub keys: &'a KeySource,
+    pub encryption: Vec<EncryptionAlg>,
+}
+
 #[derive(Clone, Debug)]
 pub struct Federation {
     services: BTreeMap<ClientId, Service>,
+    data_providers: BTreeMap<ClientId, DataProvider>,
     pub scopes: ScopeTable,
     /// Hide what can't be chosen instead of greying it.
     pub unavailable: Unavailable,
@@ -95,7 +150,14 @@ impl Federation {
     #[must_use]
     pub fn new(services: impl IntoIterator<Item = Service>, scopes: ScopeTable, unavailable: Unavailable) -> Self {
         let services = services.into_iter().map(|service| (service.registration.client_id.clone(), service)).collect();
-        Self { services, scopes, unavailable }
+        Self { services, data_providers: BTreeMap::new(), scopes, unavailable }
+    }
+
+    /// With these in place of what data providers there were.
+    #[must_use]
+    pub fn with_data_providers(self, data_providers: impl IntoIterator<Item = DataProvider>) -> Self {
+        let data_providers = data_providers.into_iter().map(|provider| (provider.client_id.clone(), provider)).collect();
+        Self { data_providers, ..self }
     }
 
     /// Of a configuration that was loaded and checked.
@@ -105,7 +167,8 @@ impl Federation {
     pub fn of(loaded: &Loaded) -> Result<Self, ScopeTableFault> {
         let scopes = ScopeTable::from_names(&loaded.scopes)?;
         let unavailable = if loaded.settings.choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
-        Ok(Self::new(loaded.service_providers.values().map(Service::of), scopes, unavailable))
+        let federation = Self::new(loaded.service_providers.values().map(Service::of), scopes, unavailable);
+        Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)))
     }
 
     /// A service provider of this id, active or not.
@@ -117,6 +180,37 @@ impl Federation {
     /// Every service provider, active or not.
     pub fn services(&self) -> impl Iterator<Item = &Service> {
         self.services.values()
+    }
+
+    /// A data provider of this id, active or not.
+    #[must_use]
+    pub fn data_provider(&self, client_id: &ClientId) -> Option<&DataProvider> {
+        self.data_providers.get(client_id)
+    }
+
+    /// Every data provider that is answered.
+    pub fn active_data_providers(&self) -> impl Iterator<Item = &DataProvider> {
+        self.data_providers.values().filter(|provider| provider.active)
+    }
+
+    /// Everyone who may have public keys, active or not.
+    pub fn key_owners(&self) -> impl Iterator<Item = KeyOwner<'_>> {
+        let services = self.services.values().map(|service| KeyOwner {
+            client_id: &service.registration.client_id,
+            active: service.registration.active,
+            keys: &service.keys,
+            encryption: service.encryption.map_or_else(Vec::new, |answers| vec![answers.id_token, answers.userinfo]),
+        });
+        let data_providers = self.data_providers.values().map(|provider| KeyOwner {
+            client_id: &provider.client_id,
+            active: provider.active,
+            keys: &provider.keys,
+            encryption: match provider.form {
+                IntrospectionForm::Json => Vec::new(),
+                IntrospectionForm::Jwt { sealed, .. } => sealed.into_iter().collect(),
+            },
+        });
+        services.chain(data_providers)
     }
 
     /// A service provider that may be served.

@@ -3,13 +3,14 @@
 //! Owns: the shape and the validity of every configuration file. Must not know: what runs on it.
 //!
 //! [`load`] reads a folder: `passerelle.toml` (with `PASSERELLE_…` variables over it), `service-providers/*.toml`,
-//! `scopes.toml`, the theme, and the connectors' folder. It gives either a whole, checked [`Loaded`] or every
+//! `data-providers/*.toml`, `scopes.toml`, the theme, and the connectors' folder. It gives either a whole, checked [`Loaded`] or every
 //! [`Problem`] that was found; never a part. A running hub re-reads connectors alone, by [`connectors::load_folder`].
 
 mod address;
 mod client_auth;
 pub mod client_keys;
 pub mod connectors;
+pub mod data_providers;
 mod environment;
 pub mod federation;
 pub mod model;
@@ -24,6 +25,7 @@ mod settings;
 mod source;
 mod text;
 pub mod theme;
+mod together;
 mod validity;
 
 #[cfg(test)]
@@ -38,8 +40,9 @@ use url::Url;
 
 pub use client_keys::{AnswerEncryption, JwksUri, KeySource};
 pub use connectors::{ConfiguredConnector, Sandbox};
+pub use data_providers::RegisteredDataProvider;
 pub use environment::Environment;
-pub use federation::{Federation, Service, Unavailable};
+pub use federation::{DataProvider, Federation, Service, Unavailable};
 pub use model::{ConnectorFile, ServiceProvider, Settings};
 pub use problem::{Problem, report};
 pub use reference::reference_markdown;
@@ -70,6 +73,7 @@ pub struct Loaded {
     /// What the `http` register is called with; empty for another.
     pub register: RegisterCredentials,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
+    pub data_providers: BTreeMap<ClientId, RegisteredDataProvider>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
     pub scopes: BTreeMap<Scope, Vec<String>>,
     pub theme: Theme,
@@ -82,7 +86,9 @@ pub struct Loaded {
 impl Loaded {
     /// What deserves a line in the log of a start at this moment: [`Self::warnings`], and what the date has made worth one.
     pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Problem> {
-        self.warnings.iter().chain(self.service_providers.values().filter_map(move |client| client.locked_out(now)))
+        let locked_out = self.service_providers.values().filter_map(move |client| client.locked_out(now));
+        let of_data_providers = self.data_providers.values().filter_map(move |client| client.locked_out(now));
+        self.warnings.iter().chain(locked_out).chain(of_data_providers)
     }
 }
 
@@ -133,11 +139,13 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     let context = Context { folder, environment };
     let scopes = scopes::load(&folder.join("scopes.toml"), problems);
     let drafts = service_providers::read(&folder.join("service-providers"), problems);
+    let data_drafts = data_providers::read(&folder.join("data-providers"), problems);
     let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok();
     let folder_of_connectors = main.as_ref().and_then(|source| source.text("connectors")).map(PathBuf::from);
     let folder_of_connectors = folder_of_connectors.unwrap_or_else(model::defaults::connectors);
 
     let mut reserved: BTreeSet<String> = drafts.iter().flat_map(|draft| draft.source.variables_referred_to()).collect();
+    reserved.extend(data_drafts.iter().flat_map(|draft| draft.source.variables_referred_to()));
     reserved.extend(variables_of_connectors(&folder.join(folder_of_connectors)));
     let main = main.map(|source| overlaid(source, environment, reserved, problems));
     let settings: Option<Settings> = main.as_ref().and_then(|source| source.shape(problems));
@@ -165,11 +173,16 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     }
     let scopes_or_built_in = scopes.clone().unwrap_or_else(scopes::built_in);
     warnings.extend(drafts.iter().filter_map(warning_of_service_provider));
+    let parties: Vec<_> =
+        drafts.iter().map(service_providers::Draft::party).chain(data_drafts.iter().map(data_providers::Draft::party)).collect();
+    together::duplicates(&parties, problems);
+    together::sectors(&parties, problems);
     if let Some(checked) = &checked {
-        service_providers::key_versions(&drafts, &checked.subject_keys, problems);
+        together::key_versions(&parties, &checked.subject_keys, problems);
     }
     let newest = checked.as_ref().and_then(|checked| checked.subject_keys.keys().next_back().copied()).unwrap_or(1);
     let service_providers = service_providers::check(drafts, &scopes_or_built_in, newest, platform, &context, problems);
+    let data_providers = data_providers::check(data_drafts, &scopes_or_built_in, newest, &context, problems);
     if problems.len() > before {
         return None;
     }
@@ -190,6 +203,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         subject_keys: checked.subject_keys,
         register: checked.register,
         service_providers,
+        data_providers,
         connectors,
         scopes: scopes?,
         theme: theme?,

@@ -212,6 +212,11 @@ pub struct Limits {
     pub grants: usize,
     /// Login steps worked on at once.
     pub steps_in_flight: usize,
+    /// Failed authentications of one client in a minute; those beyond get 429 with `Retry-After`. A right one always
+    /// passes, and is not counted.
+    pub failed_authentications_per_minute: u32,
+    /// Introspections by one data provider that find nothing, in a minute; those beyond get 429. A live token's always pass.
+    pub inactive_answers_per_minute: u32,
     /// Calls to one identity provider at once.
     pub calls_per_connector: usize,
     /// Seconds between two readings of the connectors' folder: a dropped file is an identity provider, without a restart.
@@ -231,6 +236,8 @@ impl Default for Limits {
             sessions: 200_000,
             grants: 400_000,
             steps_in_flight: 1024,
+            failed_authentications_per_minute: 60,
+            inactive_answers_per_minute: 600,
             calls_per_connector: 128,
             reload_seconds: 30,
             request_seconds: 20,

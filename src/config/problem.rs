@@ -44,6 +44,7 @@ pub fn report(loaded: &Result<Loaded, Vec<Problem>>, now: Timestamp) -> String {
             text += "The configuration is valid.\n";
             text += &format!("  issuer: {}\n", loaded.issuer);
             text += &format!("  service providers: {}\n", names(loaded.service_providers.keys()));
+            text += &format!("  data providers: {}\n", names(loaded.data_providers.keys()));
             text += &format!("  connectors: {}\n", names(loaded.connectors.keys()));
             text += &list("warning", &loaded.warnings_at(now).collect::<Vec<_>>());
         }

@@ -19,7 +19,14 @@ no setting, whatever its name. Paths count from the configuration folder. A requ
 /// The reference page: one table for each kind of file.
 #[must_use]
 pub fn reference_markdown() -> String {
-    let titles = ["passerelle.toml", "service-providers/*.toml", "connectors/*.toml", "scopes.toml", "theme file"];
+    let titles = [
+        "passerelle.toml",
+        "service-providers/*.toml",
+        "data-providers/*.toml",
+        "connectors/*.toml",
+        "scopes.toml",
+        "theme file",
+    ];
     let mut page = INTRODUCTION.to_owned();
     for (title, (_, schema)) in titles.iter().zip(schema::schemas()) {
         // Writing to a String can't fail.

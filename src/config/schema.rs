@@ -6,6 +6,7 @@ use std::path::Path;
 use schemars::{JsonSchema, generate::SchemaSettings};
 use serde_json::Value;
 
+use super::data_providers::DataProvider;
 use super::model::{ConnectorFile, ServiceProvider, Settings};
 use super::scopes::ScopesFile;
 use super::theme::ThemeFile;
@@ -16,6 +17,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
     vec![
         ("passerelle.schema.json", of::<Settings>()),
         ("service-provider.schema.json", of::<ServiceProvider>()),
+        ("data-provider.schema.json", of::<DataProvider>()),
         ("connector.schema.json", of::<ConnectorFile>()),
         ("scopes.schema.json", of::<ScopesFile>()),
         ("theme.schema.json", of::<ThemeFile>()),

@@ -1,6 +1,7 @@
-//! The files of service providers: each on its own, then all together (decisions 6, 7, 15).
+//! The files of service providers, each on its own, and what they can reach (decisions 6, 15). What concerns those of
+//! data providers as well is in `together`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::env::Timestamp;
@@ -9,14 +10,13 @@ use crate::protocol::acr::Platform;
 
 use super::address::{self, Http};
 use super::client_auth;
-use super::client_keys::{self, AnswerEncryption, KeySource};
+use super::client_keys::{self, AnswerEncryption, GivenKeys, KeySource};
 use super::connectors::ConfiguredConnector;
 use super::model::ServiceProvider;
 use super::problem::Problem;
 use super::secrets::DatedSecret;
-use super::settings::SubjectKeys;
 use super::source::Source;
-use super::validity::Standing;
+use super::together::{self, Party};
 use super::{Context, text, toml_files};
 
 /// A service provider whose file holds.
@@ -42,8 +42,7 @@ impl RegisteredClient {
     /// come up again although one service provider forgot a date.
     #[must_use]
     pub fn locked_out(&self, now: Timestamp) -> Option<&Problem> {
-        let none_valid = self.secrets.iter().all(|secret| secret.validity.at(now) != Standing::Valid);
-        self.without_secret.as_ref().filter(|_| none_valid)
+        self.without_secret.as_ref().filter(|_| client_auth::none_valid(&self.secrets, now))
     }
 }
 
@@ -51,6 +50,18 @@ impl RegisteredClient {
 pub struct Draft {
     pub source: Source,
     pub file: ServiceProvider,
+}
+
+impl Draft {
+    /// For the checks over all files.
+    pub fn party(&self) -> Party<'_> {
+        Party {
+            source: &self.source,
+            client_id: &self.file.client_id,
+            sector: self.file.sector.as_deref(),
+            subject_key_version: self.file.subject_key_version,
+        }
+    }
 }
 
 /// Reads every file of the folder.
@@ -81,14 +92,12 @@ pub fn check(
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) -> BTreeMap<ClientId, RegisteredClient> {
-    duplicates(&drafts, problems);
-    sectors(&drafts, problems);
     let mut registered = BTreeMap::new();
     for Draft { source, file } in drafts {
         one(&source, &file, scopes, problems);
-        let secrets = client_auth::secrets(&source, &file, context, problems);
+        let secrets = client_auth::secrets(&source, &file.secrets, context, problems);
         let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
-        let keys = client_keys::source(&source, &file, context, problems);
+        let keys = client_keys::source(&source, &GivenKeys::from(&file), context, problems);
         client_auth::check(&source, &file, &keys, problems);
         let encryption = platform.and_then(|platform| client_keys::encryption(&source, &file, &keys, platform, problems));
         let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
@@ -140,24 +149,14 @@ pub fn reachable(
 }
 
 fn one(source: &Source, file: &ServiceProvider, scopes: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
-    let id = file.client_id.as_str();
-    if id.is_empty() || id.len() > 255 || !id.bytes().all(|c| c.is_ascii_graphic()) {
-        let mend = "use 1 to 255 printable ASCII characters without blanks";
-        problems.push(source.problem("client_id", "is not a usable id", mend));
-    }
+    together::usable_id(source, &file.client_id, problems);
     text::check(source, "name", &file.name, problems);
     addresses(source, file, problems);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
         problems.push(source.problem("scopes", "lacks openid, without which no request is valid", "add \"openid\""));
     }
-    for (index, _) in file.scopes.iter().enumerate().filter(|(_, scope)| !scopes.contains_key(*scope)) {
-        let known = scopes.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
-        let mend = format!("add it to scopes.toml, or use one of: {known}");
-        problems.push(source.problem(&format!("scopes[{index}]"), "is granted, but the scopes table does not know it", mend));
-    }
-    if file.sector.as_ref().is_some_and(|sector| sector.trim().is_empty()) {
-        problems.push(source.problem("sector", "is empty", "name the sector, or remove the key"));
-    }
+    together::known_scopes(source, &file.scopes, scopes, problems);
+    together::named_sector(source, file.sector.as_deref(), problems);
 }
 
 /// Absolute https (http for loopback, or with `insecure_http`), no fragment, no user info (decisions 15).
@@ -185,54 +184,5 @@ fn addresses(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem
             "is empty, so that nobody could ever log in",
             "register at least one address",
         ));
-    }
-}
-
-fn duplicates(drafts: &[Draft], problems: &mut Vec<Problem>) {
-    let mut seen: BTreeMap<&ClientId, &Draft> = BTreeMap::new();
-    for draft in drafts {
-        if let Some(first) = seen.insert(&draft.file.client_id, draft) {
-            let what = format!("is already the client_id of {}", first.source.file());
-            problems.push(draft.source.problem("client_id", what, "give each service provider an id of its own"));
-        }
-    }
-}
-
-/// Several share a sector only if each file says so (decisions 7): nobody's sector is another's bare client_id.
-fn sectors(drafts: &[Draft], problems: &mut Vec<Problem>) {
-    let undeclared: BTreeSet<&str> =
-        drafts.iter().filter(|draft| draft.file.sector.is_none()).map(|draft| draft.file.client_id.as_str()).collect();
-    for draft in drafts {
-        let Some(sector) = draft.file.sector.as_deref() else { continue };
-        if undeclared.contains(sector) {
-            let what = format!("is the sector of service provider {sector}, whose file does not say that it shares it");
-            let mend = format!("write sector = \"{sector}\" there too, or choose another name");
-            problems.push(draft.source.problem("sector", what, mend));
-        }
-    }
-}
-
-/// A version is one of those that there are, and the same in a whole sector, which would have two `sub` otherwise.
-pub fn key_versions(drafts: &[Draft], keys: &SubjectKeys, problems: &mut Vec<Problem>) {
-    let known = keys.keys().map(u32::to_string).collect::<Vec<_>>().join(", ");
-    let newest = keys.keys().next_back().copied().unwrap_or(1);
-    let mut of_sector: BTreeMap<&str, (u32, &Draft)> = BTreeMap::new();
-    for draft in drafts {
-        let version = draft.file.subject_key_version.unwrap_or(newest);
-        if !keys.contains_key(&version) {
-            let mend = format!("write one of: {known}; or add the key to subject_keys in passerelle.toml");
-            problems.push(draft.source.problem("subject_key_version", "is a version that no key has", mend));
-            continue;
-        }
-        let Some(sector) = draft.file.sector.as_deref() else { continue };
-        let (other, first) = *of_sector.entry(sector).or_insert((version, draft));
-        if other != version {
-            let what = format!(
-                "is {version}, and {other} in {}, which shares the sector: one person would have two sub",
-                first.source.file()
-            );
-            let mend = format!("write subject_key_version = {other} here, or the same other version in every file of the sector");
-            problems.push(draft.source.problem("subject_key_version", what, mend));
-        }
     }
 }

@@ -240,6 +240,8 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
         ("grants", count(limits.grants), (1, 20_000_000)),
         ("steps_in_flight", count(limits.steps_in_flight), (1, 65_536)),
         ("calls_per_connector", count(limits.calls_per_connector), (1, 65_536)),
+        ("failed_authentications_per_minute", limits.failed_authentications_per_minute.into(), (1, 1_000_000)),
+        ("inactive_answers_per_minute", limits.inactive_answers_per_minute.into(), (1, 1_000_000)),
         ("reload_seconds", limits.reload_seconds, (1, 3600)),
         ("request_seconds", limits.request_seconds, (1, 120)),
         ("shutdown_seconds", limits.shutdown_seconds, (1, 300)),

@@ -1,4 +1,5 @@
-//! The public keys of every service provider: those of its file, or those that it publishes at its `jwks_uri`.
+//! The public keys of every service provider and data provider: those of its file, or those that it publishes at its
+//! `jwks_uri`.
 //!
 //! Owns: fetching them in the background, refreshing them before they are old, keeping the last good copy while their
 //! server is down (decisions 6, 10). Must not know: what is verified or sealed with them.
@@ -26,7 +27,8 @@ const CALLS: usize = 16;
 /// A key set of a hundred keys with their certificates fits twice.
 const LIMITS: CallLimits = CallLimits { body: 256 * 1024, ..CallLimits::DEFAULT };
 
-/// Where every service provider's keys are looked up. One for the program.
+/// Where every client's keys are looked up. One for the program: ids of service providers and data providers are unique
+/// together.
 pub struct KeyDirectory {
     sets: BTreeMap<ClientId, Set>,
 }
@@ -45,7 +47,7 @@ struct Published {
 
 /// A `jwks_uri` that could never be called.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
-#[error("the jwks_uri of service provider {client_id} can't be called: {fault}")]
+#[error("the jwks_uri of {client_id} can't be called: {fault}")]
 pub struct DirectoryFault {
     client_id: ClientId,
     fault: GuardFault,
@@ -73,13 +75,13 @@ impl KeyDirectory {
         // A client keeps roots and connections of its own, so those of the same rules share one.
         let mut guards: Vec<((Schemes, &[String]), Guard)> = Vec::new();
         let mut sets = BTreeMap::new();
-        for service in federation.services() {
-            let client_id = service.registration.client_id.clone();
+        for owner in federation.key_owners() {
+            let client_id = owner.client_id.clone();
             // One that is switched off is served nothing, so nothing is asked of it.
-            if !service.registration.active {
+            if !owner.active {
                 continue;
             }
-            let set = match &service.keys {
+            let set = match owner.keys {
                 KeySource::None => continue,
                 KeySource::Inline(keys) => Set::Inline(Arc::clone(keys)),
                 KeySource::Uri(address) => {
@@ -92,8 +94,8 @@ impl KeyDirectory {
         Ok(Self { sets })
     }
 
-    /// The keys as they are known now, parsed; the last good copy where they are published. `None`: the service
-    /// provider has none, or they have never been fetched.
+    /// The keys as they are known now, parsed; the last good copy where they are published. `None`: the client
+    /// has none, or they have never been fetched.
     #[must_use]
     pub fn keys(&self, client_id: &ClientId) -> Option<Arc<ClientKeys>> {
         match self.sets.get(client_id)? {
@@ -132,14 +134,14 @@ impl KeyDirectory {
         stream::iter(calls).buffer_unordered(CALLS).collect::<()>().await;
     }
 
-    /// Fetches every published key set once, and says whether its service provider could be answered with it.
+    /// Fetches every published key set once, and says whether its owner could be answered with it.
     pub async fn probe(&self, federation: &Federation) -> Vec<(ClientId, Result<(), FetchFault>)> {
         let mut findings = Vec::new();
         for published in self.published() {
-            let encryption = federation.service(&published.client_id).and_then(|service| service.encryption);
-            let algs = encryption.map(|encryption| [encryption.id_token, encryption.userinfo]);
+            let owner = federation.key_owners().find(|owner| *owner.client_id == published.client_id);
+            let algs = owner.map(|owner| owner.encryption).unwrap_or_default();
             let fits = published.fetch().await.and_then(|Fetched { value, .. }| {
-                let lacking = algs.into_iter().flatten().find(|alg| value.encryption.choose(*alg).is_none());
+                let lacking = algs.into_iter().find(|alg| value.encryption.choose(*alg).is_none());
                 lacking.map_or(Ok(()), |alg| Err(FetchFault::Unfit(alg)))
             });
             findings.push((published.client_id.clone(), fits));
@@ -206,7 +208,7 @@ impl Published {
 
     fn tell(&self, fault: &FetchFault) {
         let copy = if self.kept.latest().is_some() { "the last good copy serves" } else { "there is none yet" };
-        tracing::warn!(client_id = %self.client_id, %fault, "the keys of a service provider can't be had; {copy}");
+        tracing::warn!(client_id = %self.client_id, %fault, "the keys of a client can't be had; {copy}");
     }
 }
 

@@ -1,0 +1,94 @@
+//! What is checked over the files of service providers and data providers together (decisions 6, 7): their ids are unique,
+//! sectors are shared only by those who say so, and a sector has one version of the subjects' key.
+
+use std::collections::{BTreeMap, BTreeSet};
+
+use crate::ids::{ClientId, Scope};
+
+use super::problem::Problem;
+use super::settings::SubjectKeys;
+use super::source::Source;
+
+/// What every such file says of whom it registers.
+#[derive(Clone, Copy)]
+pub struct Party<'a> {
+    pub source: &'a Source,
+    pub client_id: &'a ClientId,
+    pub sector: Option<&'a str>,
+    pub subject_key_version: Option<u32>,
+}
+
+pub fn duplicates(parties: &[Party<'_>], problems: &mut Vec<Problem>) {
+    let mut seen: BTreeMap<&ClientId, &Party<'_>> = BTreeMap::new();
+    for party in parties {
+        if let Some(first) = seen.insert(party.client_id, party) {
+            let what = format!("is already the client_id of {}", first.source.file());
+            problems.push(party.source.problem(
+                "client_id",
+                what,
+                "give each service provider and data provider an id of its own",
+            ));
+        }
+    }
+}
+
+/// Several share a sector only if each file says so (decisions 7): nobody's sector is another's bare client_id.
+pub fn sectors(parties: &[Party<'_>], problems: &mut Vec<Problem>) {
+    let undeclared: BTreeSet<&str> =
+        parties.iter().filter(|party| party.sector.is_none()).map(|party| party.client_id.as_str()).collect();
+    for party in parties {
+        let Some(sector) = party.sector else { continue };
+        if undeclared.contains(sector) {
+            let what = format!("is the sector of {sector}, whose file does not say that it shares it");
+            let mend = format!("write sector = \"{sector}\" there too, or choose another name");
+            problems.push(party.source.problem("sector", what, mend));
+        }
+    }
+}
+
+/// A version is one of those that there are, and the same in a whole sector, which would have two `sub` otherwise.
+pub fn key_versions(parties: &[Party<'_>], keys: &SubjectKeys, problems: &mut Vec<Problem>) {
+    let known = keys.keys().map(u32::to_string).collect::<Vec<_>>().join(", ");
+    let newest = keys.keys().next_back().copied().unwrap_or(1);
+    let mut of_sector: BTreeMap<&str, (u32, &Party<'_>)> = BTreeMap::new();
+    for party in parties {
+        let version = party.subject_key_version.unwrap_or(newest);
+        if !keys.contains_key(&version) {
+            let mend = format!("write one of: {known}; or add the key to subject_keys in passerelle.toml");
+            problems.push(party.source.problem("subject_key_version", "is a version that no key has", mend));
+            continue;
+        }
+        let Some(sector) = party.sector else { continue };
+        let (other, first) = *of_sector.entry(sector).or_insert((version, party));
+        if other != version {
+            let what = format!(
+                "is {version}, and {other} in {}, which shares the sector: one person would have two sub",
+                first.source.file()
+            );
+            let mend = format!("write subject_key_version = {other} here, or the same other version in every file of the sector");
+            problems.push(party.source.problem("subject_key_version", what, mend));
+        }
+    }
+}
+
+pub fn usable_id(source: &Source, client_id: &ClientId, problems: &mut Vec<Problem>) {
+    let id = client_id.as_str();
+    if id.is_empty() || id.len() > 255 || !id.bytes().all(|c| c.is_ascii_graphic()) {
+        let mend = "use 1 to 255 printable ASCII characters without blanks";
+        problems.push(source.problem("client_id", "is not a usable id", mend));
+    }
+}
+
+pub fn named_sector(source: &Source, sector: Option<&str>, problems: &mut Vec<Problem>) {
+    if sector.is_some_and(|sector| sector.trim().is_empty()) {
+        problems.push(source.problem("sector", "is empty", "name the sector, or remove the key"));
+    }
+}
+
+pub fn known_scopes(source: &Source, granted: &[Scope], table: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
+    for (index, _) in granted.iter().enumerate().filter(|(_, scope)| !table.contains_key(*scope)) {
+        let known = table.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
+        let mend = format!("add it to scopes.toml, or use one of: {known}");
+        problems.push(source.problem(&format!("scopes[{index}]"), "is granted, but the scopes table does not know it", mend));
+    }
+}
