@@ -9,6 +9,7 @@ mod prepare;
 mod register;
 
 use std::net::{SocketAddr, TcpListener};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -28,6 +29,8 @@ use crate::config::Loaded;
 use crate::config::model::{IdentitySource, Limits, SubjectSource};
 use crate::connector;
 use crate::env::Env;
+use crate::grant::mistakes::{Allowed, Mistakes};
+use crate::grant::subjects::Subjects;
 use crate::grant::{AssertionRoom, Gate, Grants, Lives};
 use crate::identity::rules::{Required, Rules};
 use crate::ids::Secret;
@@ -149,6 +152,8 @@ impl Program {
             federation: Arc::clone(&federation),
             client_keys,
             assertion_room: AssertionRoom::within(settings.limits.grants),
+            subjects: Subjects { source: settings.subject, keys: subject_keys },
+            mistakes: Mistakes::new(allowed(&settings.limits), &env),
             metrics: Arc::clone(&metrics),
             env: env.clone(),
             platform: settings.platform,
@@ -172,9 +177,7 @@ impl Program {
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
             identity_source: identity_source(loaded),
-            subject_source: settings.subject,
             identity_rules: rules(loaded),
-            subject_keys,
             callback_base: format!("{}/api/v2/callback/", settings.base_url),
             session_limits,
             login_life: settings.lifetimes.login(settings.platform),
@@ -340,6 +343,15 @@ fn limits(configured: &Limits) -> logins::Limits {
     // A page of ours must come before the shell's deadline cuts the request.
     let patience = Duration::from_secs(configured.request_seconds).saturating_sub(Duration::from_secs(1));
     logins::Limits { steps_in_flight: configured.steps_in_flight, patience }
+}
+
+fn allowed(configured: &Limits) -> Allowed {
+    // The configuration refuses 0.
+    let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
+    Allowed {
+        failed_authentications: count(configured.failed_authentications_per_minute),
+        inactive_answers: count(configured.inactive_answers_per_minute),
+    }
 }
 
 fn workers(configured: usize) -> usize {

@@ -17,8 +17,10 @@ mod flow {
     mod clients;
     mod clock;
     mod high;
+    mod introspection;
     mod levels;
     mod policy;
+    mod revocation;
     mod sandbox;
     mod sessions;
     mod tabs;

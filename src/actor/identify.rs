@@ -4,7 +4,7 @@ use std::time::Duration;
 
 use super::means::Means;
 use crate::assurance::amr::{Evidence, Gathered};
-use crate::config::model::{IdentitySource, SubjectSource};
+use crate::config::model::IdentitySource;
 use crate::identity::Identity;
 use crate::ids::{Subject, SupportId};
 use crate::login::upstream::Authentication;
@@ -91,15 +91,7 @@ pub(super) fn subject(
     identity: &Identity,
 ) -> Result<Subject, ErrorCode> {
     let service = means.federation.active(&login.ticket.request.client_id).ok_or(ErrorCode::GateClosed)?;
-    let derived = match means.subject_source {
-        SubjectSource::Pivot => means.subject_keys.derive(service.subject_key_version, &service.sector, identity),
-        SubjectSource::Provider => {
-            let upstream = authentication.upstream_subject.reveal();
-            let version = service.subject_key_version;
-            means.subject_keys.derive_from_provider(version, &service.sector, &authentication.connector, upstream)
-        }
-    };
-    derived.map_err(crate::identity::sub::SubjectFault::code)
+    means.grants.subjects.of(service.subject_key_version, &service.sector, authentication, identity)
 }
 
 #[cfg(test)]

@@ -6,11 +6,10 @@ use std::time::Duration;
 use super::registry::Connectors;
 use crate::assurance::Platform;
 use crate::config::Federation;
-use crate::config::model::{IdentitySource, SubjectSource};
+use crate::config::model::IdentitySource;
 use crate::env::Env;
 use crate::grant::Grants;
 use crate::identity::rules::Rules;
-use crate::identity::sub::SubjectKeys;
 use crate::register::Register;
 use crate::session::Limits;
 use crate::store::Store;
@@ -27,9 +26,7 @@ pub struct Means {
     pub grants: Arc<Grants>,
     pub metrics: Arc<Metrics>,
     pub identity_source: IdentitySource,
-    pub subject_source: SubjectSource,
     pub identity_rules: Rules,
-    pub subject_keys: SubjectKeys,
     /// `{base_url}/api/v2/callback/`.
     pub callback_base: String,
     /// How long a session may be reused.

@@ -8,6 +8,7 @@ use super::assertion::AssertionFault;
 use crate::config::federation::Authentication;
 use crate::config::{DatedSecret, Service, Standing};
 use crate::digest;
+use crate::env::Timestamp;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
@@ -49,7 +50,7 @@ impl Grants {
     /// # Errors
     /// A 401 that reads the same for an unknown id, an inactive one, another method than the registered one, and a
     /// secret or signature that is wrong; one that says what is wrong with an assertion whose signature holds; a 503
-    /// where the hub can't tell.
+    /// where the hub can't tell; `TooManyMistakes` instead of a 401 that is one too many.
     pub async fn authenticate(&self, offered: &Credentials) -> Result<&Service, ErrorCode> {
         let judged = match offered {
             Credentials::SecretPost { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Post),
@@ -63,22 +64,10 @@ impl Grants {
         let offered = digest::sha256(secret.reveal().as_bytes());
         let client = self.federation.active(client_id);
         let registered = client.and_then(|client| by.registered(&client.authentication));
-        // An unknown client costs the same comparison as a known one, so that ids can't be listed by timing.
-        let nobody = [DatedSecret { sha256: [0; 32], validity: crate::config::Validity::default() }];
-        let found = registered.unwrap_or(&nobody).iter().fold(None, |found, kept| {
-            let same = digest::equal(&kept.sha256, &offered);
-            // A secret may be listed twice, with two spans of time: one that is valid now counts.
-            let standing = kept.validity.at(self.env.now());
-            if same && found != Some(Standing::Valid) { Some(standing) } else { found }
-        });
+        let standing = standing(registered, &offered, self.env.now());
         let client = client.ok_or(ClientFault::Unknown)?;
         registered.ok_or(ClientFault::OtherMethod)?;
-        match found {
-            Some(Standing::Valid) => Ok(client),
-            Some(Standing::NotYet) => Err(ClientFault::SecretNotYet),
-            Some(Standing::Over) => Err(ClientFault::SecretExpired),
-            None => Err(ClientFault::Secret),
-        }
+        standing.map(|()| client)
     }
 
     /// The operator's line. Only a registered id is repeated: anything may stand where an unknown one should.
@@ -89,8 +78,27 @@ impl Grants {
         };
         let service = named.and_then(|id| self.federation.service(id));
         let client_id = service.map_or("(not registered)", |service| service.registration.client_id.as_str());
-        telemetry::at_level!(fault.code(), client_id, %fault, "a client could not be authenticated");
-        fault.code()
+        let code = self.mistakes.authentication_failed(named, fault.code());
+        telemetry::at_level!(code, client_id, %fault, "a client could not be authenticated");
+        code
+    }
+}
+
+/// Whether one of `registered` is the secret offered, and counts now. Nobody's secrets, `None`, cost the same comparison as
+/// somebody's, so that ids can't be listed by timing.
+pub(super) fn standing(registered: Option<&[DatedSecret]>, offered: &[u8; 32], now: Timestamp) -> Result<(), ClientFault> {
+    let nobody = [DatedSecret { sha256: [0; 32], validity: crate::config::Validity::default() }];
+    let found = registered.unwrap_or(&nobody).iter().fold(None, |found, kept| {
+        let same = digest::equal(&kept.sha256, offered);
+        // A secret may be listed twice, with two spans of time: one that is valid now counts.
+        let standing = kept.validity.at(now);
+        if same && found != Some(Standing::Valid) { Some(standing) } else { found }
+    });
+    match found {
+        Some(Standing::Valid) => Ok(()),
+        Some(Standing::NotYet) => Err(ClientFault::SecretNotYet),
+        Some(Standing::Over) => Err(ClientFault::SecretExpired),
+        None => Err(ClientFault::Secret),
     }
 }
 

@@ -1,8 +1,12 @@
 //! Issuing a code: the last effect of a login.
 
+use std::collections::BTreeMap;
+
+use super::introspection::shared_scopes;
 use super::records::{CodeRecord, TokenRecord, code_key, encode, family};
 use super::{Grants, store_code};
-use crate::login::Grant;
+use crate::ids::Subject;
+use crate::login::{Grant, Proven};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::Draft;
 
@@ -22,13 +26,15 @@ impl Grants {
             auth_time: grant.proven.authentication.auth_time,
             connector: grant.proven.authentication.connector.clone(),
             obtained: grant.proven.authentication.level,
-            level: grant.proven.level,
             token: TokenRecord {
                 client_id: request.client_id.clone(),
                 subject: grant.proven.subject.clone(),
                 scopes: grant.scopes.clone(),
                 claims: grant.proven.claims.clone(),
                 support_id: grant.support_id.clone(),
+                level: grant.proven.level,
+                issued_at: now,
+                subjects_by_sector: self.subjects_by_sector(&grant)?,
             },
         };
         let code = grant.code.reveal().as_str();
@@ -42,6 +48,19 @@ impl Grants {
         self.end_former_session(&grant).await;
         self.metrics.token_issued("code");
         Ok(())
+    }
+
+    /// One for each sector of the data providers that share a scope with the grant.
+    fn subjects_by_sector(&self, grant: &Grant) -> Result<BTreeMap<String, Subject>, ErrorCode> {
+        let Proven { authentication, identity, .. } = &grant.proven;
+        let mut subjects = BTreeMap::new();
+        for provider in self.federation.active_data_providers() {
+            if shared_scopes(&grant.scopes, provider).is_some() && !subjects.contains_key(&provider.sector) {
+                let subject = self.subjects.of(provider.subject_key_version, &provider.sector, authentication, identity)?;
+                subjects.insert(provider.sector.clone(), subject);
+            }
+        }
+        Ok(subjects)
     }
 
     /// True while the code is neither redeemed nor expired.

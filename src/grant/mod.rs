@@ -1,4 +1,4 @@
-//! L3 · Codes and tokens at work: issue, redeem, judge (decisions 6).
+//! L3 · Codes and tokens at work: issue, redeem, judge, introspect, revoke (decisions 6, 11).
 //!
 //! Owns: what a code and an access token stand for, single use, revocation of what a reused code issued. Must not
 //! know: HTTP, actors, how a login came about, which store or which signer is behind the ports.
@@ -8,9 +8,12 @@ pub mod client;
 pub mod client_keys;
 mod code;
 pub mod hint;
+pub mod introspection;
+pub mod mistakes;
 mod records;
 mod seal;
 pub mod session;
+pub mod subjects;
 mod token;
 
 use std::sync::Arc;
@@ -29,6 +32,8 @@ use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
 pub use assertion::AssertionRoom;
 use client_keys::KeyDirectory;
+use mistakes::Mistakes;
+use subjects::Subjects;
 
 /// What redeeming and judging work with. One for the program, shared by all.
 pub struct Grants {
@@ -36,9 +41,11 @@ pub struct Grants {
     pub signer: Arc<dyn Signer>,
     pub gate: Arc<dyn Gate>,
     pub federation: Arc<Federation>,
-    /// Every service provider's public keys.
+    /// Every service provider's and data provider's public keys.
     pub client_keys: Arc<KeyDirectory>,
     pub assertion_room: AssertionRoom,
+    pub subjects: Subjects,
+    pub mistakes: Mistakes,
     pub metrics: Arc<Metrics>,
     pub env: Env,
     pub platform: Platform,

@@ -1,5 +1,6 @@
 //! What the store keeps of codes and tokens: JSON under a hashed key, so that a look into the store gives nobody a code.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde::de::DeserializeOwned;
@@ -25,8 +26,6 @@ pub(super) struct CodeRecord {
     pub connector: ConnectorId,
     /// What the identity provider proved: the gate judges it again.
     pub obtained: Level,
-    /// What it counts as in this answer.
-    pub level: Level,
     pub token: TokenRecord,
 }
 
@@ -38,6 +37,13 @@ pub struct TokenRecord {
     pub scopes: Vec<Scope>,
     pub claims: Map<String, Value>,
     pub support_id: SupportId,
+    /// The level that this answer tells: at most what was obtained.
+    pub level: Level,
+    /// When the token was issued; in a code's record, when the code was.
+    pub issued_at: Timestamp,
+    /// Who the person is to each data provider that may learn of this token, by sector. Derived with the code, so that no
+    /// record keeps more of an identity than its service provider gets: these are pseudonyms, and die with the token.
+    pub subjects_by_sector: BTreeMap<String, Subject>,
 }
 
 pub(super) fn code_key(code: &str) -> Key {

@@ -4,10 +4,12 @@ mod assertion;
 mod client;
 mod code;
 mod hint;
+mod introspection;
 mod seal;
 mod session;
 mod token;
 
+use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
@@ -15,14 +17,18 @@ use arc_swap::ArcSwap;
 use serde_json::Value;
 
 use super::client_keys::KeyDirectory;
+use super::mistakes::{Allowed, Mistakes};
+use super::subjects::Subjects;
 use super::{Gate, Grants, Lives};
 use crate::assurance::{At, Level, Platform};
 use crate::config::Federation;
 use crate::config::federation::{Authentication, Unavailable};
+use crate::config::model::SubjectSource;
 use crate::config::{DatedSecret, KeySource, Service, Validity};
 use crate::digest;
 use crate::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
 use crate::identity::scopes::ScopeTable;
+use crate::identity::sub::SubjectKeys;
 use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
 use crate::login::samples::{ISSUER, OPENED, SP_CALLBACK, proven, registration, request};
 use crate::login::{Grant, SessionUse};
@@ -42,6 +48,14 @@ const CODE_LIFE: Duration = Duration::from_secs(30);
 const TOKEN_LIFE: Duration = Duration::from_secs(60);
 const ID_TOKEN_LIFE: Duration = Duration::from_secs(90);
 const MILLISECOND: Duration = Duration::from_millis(1);
+
+/// Few enough to be reached, many enough for every other test.
+const ALLOWED: Allowed =
+    Allowed { failed_authentications: NonZeroU32::new(40).unwrap(), inactive_answers: NonZeroU32::new(40).unwrap() };
+
+fn subject_keys() -> SubjectKeys {
+    SubjectKeys::new([(1, Secret::new(vec![7; 32]))], "99100").unwrap()
+}
 
 /// Says what it was told to say, and remembers what it was asked.
 #[derive(Default)]
@@ -120,6 +134,7 @@ impl Hub {
         // Between two seconds, so that rounding would show.
         let clock = Arc::new(HandClock::at(OPENED + Duration::from_millis(700)));
         let gate = Arc::new(HandGate::default());
+        let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let grants = Grants {
             store: Arc::new(MemoryStore::new(capacities)),
             signer: Arc::clone(&RING) as _,
@@ -127,8 +142,10 @@ impl Hub {
             federation: federation(true),
             client_keys: Arc::new(KeyDirectory::new(&federation(true)).unwrap()),
             assertion_room: super::AssertionRoom::within(capacities.assertions),
+            subjects: Subjects { source: SubjectSource::Pivot, keys: subject_keys() },
+            mistakes: Mistakes::new(ALLOWED, &env),
             metrics: Arc::new(Metrics::new(OPENED).unwrap()),
-            env: Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1))),
+            env,
             platform: Platform::Standard,
             issuer: ISSUER.into(),
             amr_marker: "hub".into(),

@@ -5,6 +5,7 @@ use super::seal::Answer;
 use super::{Grants, store_code};
 use crate::assurance;
 use crate::assurance::At;
+use crate::config::Service;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
 use crate::protocol::alg::SigningAlg;
@@ -15,9 +16,11 @@ use crate::store::{Draft, StoreFault, Taken};
 use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint};
 
 /// An access token that was found alive.
-pub struct Judged {
+pub struct Judged<'a> {
     pub token: TokenRecord,
     pub expires_at: Timestamp,
+    /// Whose it is.
+    pub client: &'a Service,
 }
 
 impl Grants {
@@ -37,7 +40,7 @@ impl Grants {
         // One atomic step decides who redeems (RFC 6749, 4.1.2). What follows may fail, the code stays burnt.
         let tombstone_until = tokens_live_until + self.lives.access_token;
         let taken = self.store.take(&code_key(code), issued.0.as_bytes().to_vec(), tombstone_until, now).await;
-        let record: CodeRecord = match taken.map_err(|fault| store_code(&fault))? {
+        let mut record: CodeRecord = match taken.map_err(|fault| store_code(&fault))? {
             Taken::Won(record) => decode(&record.value)?,
             Taken::Spent(_) => {
                 // A code used twice was stolen once: what the first use issued dies (RFC 9700, 2.1.1).
@@ -51,6 +54,7 @@ impl Grants {
         let id_token = self.id_token(&record, client.id_token_signed_response_alg, now).await?;
         let id_token = envelope.close(id_token)?;
         let access_token = self.env.entropy().token();
+        record.token.issued_at = now;
         let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, family: Some(issued) };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
@@ -88,7 +92,7 @@ impl Grants {
             iat: now,
             auth_time: record.auth_time,
             nonce: record.nonce.as_deref(),
-            acr: assurance::acr::in_id_token(record.level, self.platform),
+            acr: assurance::acr::in_id_token(record.token.level, self.platform),
             amr: record.amr.as_deref(),
         };
         mint(self.signer.as_ref(), alg, &claims, now).await.map_err(|fault| {
@@ -101,11 +105,14 @@ impl Grants {
     ///
     /// # Errors
     /// `AccessTokenInvalid` for unknown, expired and revoked alike.
-    pub async fn judge(&self, token: &str) -> Result<Judged, ErrorCode> {
+    pub async fn judge(&self, token: &str) -> Result<Judged<'_>, ErrorCode> {
         let now = self.env.now();
         let found = self.store.load(&token_key(token), now).await.map_err(|fault| store_code(&fault))?;
         let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;
-        Ok(Judged { token: decode(&record.value)?, expires_at: record.expires_at })
+        let token: TokenRecord = decode(&record.value)?;
+        // A service provider that was taken out of the federation has no tokens any more.
+        let client = self.federation.active(&token.client_id).ok_or(ErrorCode::AccessTokenInvalid)?;
+        Ok(Judged { token, expires_at: record.expires_at, client })
     }
 
     /// The userinfo answer: a JWS in the service provider's registered algorithm, sealed on the high platform (R007).
@@ -114,9 +121,7 @@ impl Grants {
     /// `AccessTokenInvalid`, `ClientKeysMissing`, or the hub's own failures.
     pub async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
         let judged = self.judge(token).await?;
-        let now = self.env.now();
-        // A service provider that was taken out of the federation gets nothing more.
-        let client = self.federation.active(&judged.token.client_id).ok_or(ErrorCode::AccessTokenInvalid)?;
+        let (client, now) = (judged.client, self.env.now());
         let envelope = self.envelope(client, Answer::Userinfo)?;
         let claims = UserinfoClaims {
             sub: judged.token.subject.as_str(),

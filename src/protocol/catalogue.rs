@@ -88,6 +88,7 @@ catalogue! {
     RequestTimeout = "Y000408" 408 "invalid_request" Info Client User "error-timeout" "The request took too long to arrive.";
     PayloadTooLarge = "Y000413" 413 "invalid_request" Info Client ServiceProvider "error-too-large" "The request is too large.";
     UnknownHost = "Y000421" 421 "invalid_request" Info Client ServiceProvider "error-unknown-host" "This host name is not served here.";
+    TooManyMistakes = "Y000429" 429 "temporarily_unavailable" Info Client ServiceProvider "error-busy" "Too many requests of this client have failed; try again after the time that Retry-After gives.";
     Internal = "Y000500" 500 "server_error" Error Hub Operator "error-internal" "The hub met an internal error.";
     Unavailable = "Y000503" 503 "temporarily_unavailable" Warn Hub Operator "error-unavailable" "The hub can not take the request now; try again in a moment.";
 
@@ -229,7 +230,8 @@ catalogue! {
     AuthorizeNotForm = "Y033001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must have the content type application/x-www-form-urlencoded.";
     AuthorizePostWithQuery = "Y033002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must carry its parameters in the body, and none in the address.";
 
-    // Y04: token and userinfo. Y04, parameter, rule, as Y03; then 10: client authentication, 20: the code, 30: userinfo.
+    // Y04: token, userinfo and revocation. Y04, parameter, rule, as Y03; then 10: client authentication, 20: the code, 30:
+    // userinfo, 40: revocation.
     TokenNotForm = "Y040101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The request must have the content type application/x-www-form-urlencoded.";
     TokenGrantTypeMissing = "Y040201" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter grant_type is missing or empty.";
     TokenGrantTypeTwice = "Y040202" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter grant_type was sent more than once.";
@@ -280,11 +282,25 @@ catalogue! {
     BearerInQuery = "Y043005" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, never in the address.";
     BearerQueryMalformed = "Y043006" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The query is malformed.";
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
+    RevocationTokenMissing = "Y044001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter token is missing or empty.";
+    RevocationTokenTwice = "Y044002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter token was sent more than once.";
 
     // Y10: assurance.
     AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not agreed with it.";
     AcrTooLow = "Y100002" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is lower than the one asked.";
     AcrMissing = "Y100003" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned no level of assurance.";
+
+    // Y33: data providers. Whoever has not proven itself reads the same, whatever was wrong (R206).
+    DataProviderUnknown = "Y330001" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
+    DataProviderCredentials = "Y330002" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
+    DataProviderHeader = "Y330003" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
+    DataProviderSecret = "Y330004" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
+    DataProviderSecretNotYet = "Y330005" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
+    DataProviderSecretExpired = "Y330006" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
+    DataProviderIsServiceProvider = "Y330007" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
+    IntrospectionTokenMissing = "Y330010" 400 "invalid_request" Info Client Operator "error-bad-request" "The parameter token is missing or empty.";
+    IntrospectionTokenTwice = "Y330011" 400 "invalid_request" Info Client Operator "error-bad-request" "The parameter token was sent more than once.";
+    DataProviderKeysMissing = "Y330020" 503 "temporarily_unavailable" Warn Client Operator "error-unavailable" "The hub has no key of this data provider to encrypt its answers with: its jwks_uri could not be read yet, or offers none that fits its registration.";
 
     // Y42: the steps of a login.
     LoginUnknown = "Y420001" 404 "access_denied" Info User User "error-login-unknown" "This login is not known, or has expired.";
@@ -322,7 +338,7 @@ const FAMILIES: &[(&str, &str)] = &[
     ("Y01", "the register, and the identity it is asked about"),
     ("Y02", "identity providers"),
     ("Y03", "the authorization request"),
-    ("Y04", "token and userinfo"),
+    ("Y04", "token, userinfo and revocation"),
     ("Y10", "assurance"),
     ("Y19", "sessions"),
     ("Y33", "data providers"),

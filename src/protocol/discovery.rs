@@ -105,6 +105,13 @@ struct Document<'a> {
     introspection_endpoint: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     introspection_endpoint_auth_methods_supported: Option<&'static [&'static str]>,
+    /// RFC 9701, 7
+    #[serde(skip_serializing_if = "Option::is_none")]
+    introspection_signing_alg_values_supported: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    introspection_encryption_alg_values_supported: Option<&'static [&'static str]>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    introspection_encryption_enc_values_supported: Option<&'static [&'static str]>,
     code_challenge_methods_supported: &'static [&'static str],
     /// Initiating User Registration via OpenID Connect 1.0
     prompt_values_supported: &'static [&'static str],
@@ -151,6 +158,10 @@ impl<'a> From<&Provider<'a>> for Document<'a> {
             revocation_endpoint_auth_signing_alg_values_supported: has(Feature::Revocation).then_some(SIGNING_ALGS),
             introspection_endpoint: has(Feature::Introspection).then(|| at(path::INTROSPECTION)),
             introspection_endpoint_auth_methods_supported: has(Feature::Introspection).then_some(INTROSPECTION_AUTH_METHODS),
+            introspection_signing_alg_values_supported: has(Feature::Introspection).then_some(SIGNING_ALGS),
+            // On both platforms: who asks for a sealed answer gets one.
+            introspection_encryption_alg_values_supported: has(Feature::Introspection).then_some(ENCRYPTION_ALGS),
+            introspection_encryption_enc_values_supported: has(Feature::Introspection).then_some(ENCRYPTION_ENCS),
             code_challenge_methods_supported: &["S256"],
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
@@ -161,7 +172,8 @@ impl<'a> From<&Provider<'a>> for Document<'a> {
 /// Id and secret in the body, and nothing else (R204; decisions 6).
 const INTROSPECTION_AUTH_METHODS: &[&str] = &[AuthMethod::ClientSecretPost.as_str()];
 
-/// What a service provider's key may be used with on the high platform (decisions 6).
+/// What a client's key may be used with: a service provider's on the high platform, a data provider's on both (decisions
+/// 6, 11).
 const ENCRYPTION_ALGS: &[&str] = &["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"];
 const ENCRYPTION_ENCS: &[&str] = &["A256GCM"];
 
@@ -227,7 +239,16 @@ mod tests {
                     "revocation_endpoint_auth_signing_alg_values_supported",
                 ],
             ),
-            (Feature::Introspection, &["introspection_endpoint", "introspection_endpoint_auth_methods_supported"]),
+            (
+                Feature::Introspection,
+                &[
+                    "introspection_endpoint",
+                    "introspection_endpoint_auth_methods_supported",
+                    "introspection_signing_alg_values_supported",
+                    "introspection_encryption_alg_values_supported",
+                    "introspection_encryption_enc_values_supported",
+                ],
+            ),
         ] {
             let without = of(Platform::Standard, &[]);
             let with = of(Platform::Standard, &[feature]);

@@ -11,6 +11,8 @@
 //! | [`pkce`] | challenge and verifier | 3, 6 |
 //! | [`client_auth`] | how a client says who it is | 6 |
 //! | [`token`] | the token request and its answer | 6 |
+//! | [`revocation`] | the revocation request | 6 |
+//! | [`introspection`] | the introspection request and its answer | 6, 11 |
 //! | [`userinfo`] | the bearer token of a userinfo request | 6 |
 //! | [`error_answer`] | an error as JSON, with its status and challenge | 6, 13 |
 //! | [`discovery`] | the provider configuration document | 14 |
@@ -22,9 +24,11 @@ pub mod catalogue;
 pub mod client_auth;
 pub mod discovery;
 pub mod error_answer;
+pub mod introspection;
 pub mod json;
 pub mod params;
 pub mod pkce;
 pub mod registration;
+pub mod revocation;
 pub mod token;
 pub mod userinfo;

@@ -11,7 +11,7 @@ use prometheus::core::{Collector, Desc};
 use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounter, IntCounterVec, IntGaugeVec, Opts, Registry, TextEncoder};
 
 use crate::env::Timestamp;
-use crate::ids::ConnectorId;
+use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::TelemetryFault;
 use crate::telemetry::process::Process;
@@ -70,6 +70,8 @@ pub struct Metrics {
     actors_passivated: IntCounterVec,
     tokens_issued: IntCounterVec,
     token_refusals: IntCounterVec,
+    introspections: IntCounterVec,
+    revocations: IntCounterVec,
 }
 
 impl Metrics {
@@ -120,6 +122,12 @@ impl Metrics {
             actors_passivated: declare.counters("actors_passivated_total", "Actors that went to sleep.", &["actor"])?,
             tokens_issued: declare.counters("tokens_issued_total", "Codes and tokens issued.", &["kind"])?,
             token_refusals: declare.counters("token_refusals_total", "Codes and tokens refused.", &["reason"])?,
+            introspections: declare.counters(
+                "introspections_total",
+                "Tokens that a data provider asked about.",
+                &["data_provider", "outcome"],
+            )?,
+            revocations: declare.counters("revocations_total", "Requests to forget a token.", &["outcome"])?,
             samplers: Mutex::default(),
             declared: declare.told.into_inner(),
             registry,
@@ -254,6 +262,16 @@ impl Metrics {
     pub fn token_refused(&self, reason: &'static str) {
         self.token_refusals.with_label_values(&[reason]).inc();
     }
+
+    /// `outcome` is `active` or `inactive`; the data provider is a registered one.
+    pub fn introspected(&self, data_provider: &ClientId, outcome: &'static str) {
+        self.introspections.with_label_values(&[data_provider.as_str(), outcome]).inc();
+    }
+
+    /// `outcome` is `revoked`, or `nothing` where the token was not there or not the client's.
+    pub fn revoked(&self, outcome: &'static str) {
+        self.revocations.with_label_values(&[outcome]).inc();
+    }
 }
 
 impl fmt::Debug for Metrics {
@@ -354,6 +372,8 @@ mod tests {
         metrics.actor_passivated("login");
         metrics.token_issued("code");
         metrics.token_refused("expired");
+        metrics.introspected(&"archive".into(), "active");
+        metrics.revoked("nothing");
     }
 
     #[test]
@@ -386,6 +406,8 @@ mod tests {
             r#"passerelle_actors_passivated_total{actor="login"} 1"#,
             r#"passerelle_tokens_issued_total{kind="code"} 1"#,
             r#"passerelle_token_refusals_total{reason="expired"} 1"#,
+            r#"passerelle_introspections_total{data_provider="archive",outcome="active"} 1"#,
+            r#"passerelle_revocations_total{outcome="nothing"} 1"#,
             "process_start_time_seconds 1800000000.5",
         ] {
             assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");

@@ -10,6 +10,7 @@ use super::pages::{Chrome, Field, FormPostPage, Locale, negotiate};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::error_answer::{ErrorAnswer, Used};
+use crate::protocol::introspection::JWT_MEDIA_TYPE;
 
 /// The specification's bytes, capitals and all.
 const HTML: &str = "text/html;charset=UTF-8";
@@ -70,6 +71,12 @@ pub fn json(body: impl Into<actix_web::web::Bytes>) -> HttpResponse {
 #[must_use]
 pub fn jwt(token: String) -> HttpResponse {
     HttpResponse::Ok().insert_header((CONTENT_TYPE, "application/jwt")).body(token)
+}
+
+/// A signed introspection answer (RFC 9701, 5).
+#[must_use]
+pub fn introspection_jwt(token: String) -> HttpResponse {
+    HttpResponse::Ok().insert_header((CONTENT_TYPE, JWT_MEDIA_TYPE)).body(token)
 }
 
 /// An error as a machine reads it.

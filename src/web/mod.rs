@@ -19,6 +19,7 @@ pub mod csrf;
 pub mod form;
 mod host;
 pub mod hub;
+pub mod introspection;
 pub mod login;
 pub mod metadata;
 pub mod pages;

@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 use super::answer::json_error;
 use super::hub::{Hub, Sandbox};
 use super::shell::is_for_programs;
-use super::{authorize, form, login, metadata, problem, sandbox, token};
+use super::{authorize, form, introspection, login, metadata, problem, sandbox, token};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 
@@ -38,6 +38,8 @@ pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
         .service(at("/assets/logo", "GET", vec![web::get().to(metadata::logo)]))
         .service(at(path::TOKEN, "POST", vec![web::post().to(token::token)]))
         .service(at(path::USERINFO, "GET, POST", vec![web::get().to(token::userinfo), web::post().to(token::userinfo)]))
+        .service(at(path::REVOCATION, "POST", vec![web::post().to(introspection::revoke)]))
+        .service(at(path::INTROSPECTION, "POST", vec![web::post().to(introspection::checktoken)]))
         .default_service(web::to(not_found));
     if with_sandbox == Sandbox::On {
         config.service(at(

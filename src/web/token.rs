@@ -1,6 +1,6 @@
 //! `POST /api/v2/token` and `GET|POST /api/v2/userinfo` (spec 4.7, 4.8; decisions 6). All JSON, or a JWT.
 
-use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::answer::{client_error, json, json_error, jwt};
@@ -14,10 +14,7 @@ use crate::telemetry;
 pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     match redeem(&hub, &request, body).await {
         Ok(answer) => json(answer),
-        Err(code) => {
-            let used = if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
-            client_error(refused(&hub, code), used)
-        }
+        Err(code) => to_client(&hub, &request, code),
     }
 }
 
@@ -47,13 +44,24 @@ async fn tell(hub: &Hub, request: &HttpRequest) -> Result<String, ErrorCode> {
     hub.grants.userinfo(token.reveal()).await
 }
 
+/// An error as a client reads it that may have failed to prove itself; too often, and it is told when to try again.
+pub(super) fn to_client(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+    let used = if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
+    let mut response = client_error(refused(hub, code), used);
+    if code == ErrorCode::TooManyMistakes {
+        // RFC 6585, 4
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(hub.grants.mistakes.retry_after()));
+    }
+    response
+}
+
 /// Every `Authorization` header: two of them are a finding, not a choice.
-fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
+pub(super) fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
     request.headers().get_all(AUTHORIZATION).map(|value| value.as_bytes()).collect()
 }
 
 fn refused(hub: &Hub, code: ErrorCode) -> ErrorCode {
     hub.metrics.token_refused(code.entry().code);
-    telemetry::refused(None, code, "a token or userinfo request was refused");
+    telemetry::refused(None, code, "a request with or for a token was refused");
     code
 }

@@ -72,8 +72,14 @@ impl TestHub {
 
     /// On the high platform, with these service providers: id, and what its file has beyond the common keys.
     pub async fn high(services: &[(&str, String)]) -> Self {
+        Self::high_with(services, |_| ()).await
+    }
+
+    /// The same; `edit` may change any file of the configuration folder.
+    pub async fn high_with(services: &[(&str, String)], edit: impl FnOnce(&Path)) -> Self {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write_high(folder.path(), services);
+        edit(folder.path());
         Self::on(folder).await
     }
 

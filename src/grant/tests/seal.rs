@@ -19,7 +19,7 @@ const ECDH: Option<AnswerEncryption> =
     Some(AnswerEncryption { id_token: EncryptionAlg::EcdhEs, userinfo: EncryptionAlg::EcdhEs });
 
 /// The public half of [`PRIVATE`], for encryption or for signatures.
-fn keys(purpose: &str) -> KeySource {
+pub(super) fn keys(purpose: &str) -> KeySource {
     let mut jwk: Map<String, Value> = PRIVATE.to_public_key().unwrap().into();
     jwk.extend(json!({ "kid": "enc-1", "use": purpose }).as_object().unwrap().clone());
     KeySource::Inline(Arc::new(ClientKeys::from_jwks(json!({ "keys": [jwk] }).to_string().as_bytes()).unwrap()))

@@ -1,0 +1,38 @@
+//! Who a person is, to each of those who may ask: one `sub` for each sector (R037; decisions 7).
+
+use crate::config::model::SubjectSource;
+use crate::identity::Identity;
+use crate::identity::sub::{KeyVersion, SubjectFault, SubjectKeys};
+use crate::ids::Subject;
+use crate::login::upstream::Authentication;
+use crate::protocol::catalogue::ErrorCode;
+
+/// What a `sub` is derived from, and with.
+#[derive(Debug)]
+pub struct Subjects {
+    pub source: SubjectSource,
+    pub keys: SubjectKeys,
+}
+
+impl Subjects {
+    /// The `sub` of a person in a sector.
+    ///
+    /// # Errors
+    /// The identity lacks what it is derived from, or there is no such key.
+    pub fn of(
+        &self,
+        version: KeyVersion,
+        sector: &str,
+        authentication: &Authentication,
+        identity: &Identity,
+    ) -> Result<Subject, ErrorCode> {
+        let derived = match self.source {
+            SubjectSource::Pivot => self.keys.derive(version, sector, identity),
+            SubjectSource::Provider => {
+                let upstream = authentication.upstream_subject.reveal();
+                self.keys.derive_from_provider(version, sector, &authentication.connector, upstream)
+            }
+        };
+        derived.map_err(SubjectFault::code)
+    }
+}

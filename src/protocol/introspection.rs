@@ -1,0 +1,217 @@
+//! The introspection request and its answer (spec 4.10; RFC 7662, 2; RFC 9701, 5; decisions 6 and 11).
+//!
+//! Owns: what of a request is the data provider's proof and what the token, the code of every finding, the members of an
+//! answer. Must not know: who the data provider is, which tokens live.
+
+use serde::{Serialize, Serializer};
+use serde_json::{Map, Value};
+
+use super::acr::Level;
+use super::catalogue::ErrorCode;
+use super::params::Params;
+use crate::ids::{ClientId, Secret};
+
+/// `typ` of a signed answer's header; with `application/` before it, the answer's media type (RFC 9701, 5).
+pub const JWT_TYPE: &str = "token-introspection+jwt";
+/// The media type of a signed answer.
+pub const JWT_MEDIA_TYPE: &str = "application/token-introspection+jwt";
+
+/// What was sent. Nothing of it is believed yet; the token is looked at only once the data provider is proven (R183).
+#[derive(Debug)]
+pub struct IntrospectionRequest {
+    /// Who it says it is; `None` where it does not say.
+    pub claimed: Option<ClientId>,
+    /// Its secret; an error where it offers none in the only way that counts.
+    pub secret: Result<Secret<String>, ErrorCode>,
+    pub token: Result<Secret<String>, ErrorCode>,
+}
+
+impl IntrospectionRequest {
+    /// Reads one request. `authorization` holds every `Authorization` header, `body` the decoded form.
+    #[must_use]
+    pub fn read(authorization: &[&[u8]], body: &Params) -> Self {
+        let claimed = body.one("client_id").ok().flatten();
+        let secret = match (authorization, claimed, body.one("client_secret")) {
+            // R204: in the body alone; a second method beside it is one too many (RFC 6749, 2.3).
+            ([_, ..], ..) => Err(ErrorCode::DataProviderHeader),
+            ([], Some(_), Ok(Some(secret))) => Ok(Secret::new(secret.to_owned())),
+            ([], ..) => Err(ErrorCode::DataProviderCredentials),
+        };
+        let token = match body.one("token") {
+            Ok(Some(token)) => Ok(Secret::new(token.to_owned())),
+            Ok(None) => Err(ErrorCode::IntrospectionTokenMissing),
+            Err(_) => Err(ErrorCode::IntrospectionTokenTwice),
+        };
+        Self { claimed: claimed.map(ClientId::from), secret, token }
+    }
+}
+
+/// What is said of a token (RFC 7662, 2.2). Serializes to the JSON answer.
+#[derive(Debug)]
+pub enum Introspection<'a> {
+    Active(Box<Facts<'a>>),
+    /// Why not is nobody's business: unknown, expired, revoked and none of yours look alike.
+    Inactive,
+}
+
+impl Introspection<'_> {
+    #[must_use]
+    pub const fn is_active(&self) -> bool {
+        matches!(self, Self::Active(_))
+    }
+}
+
+impl Serialize for Introspection<'_> {
+    fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+        #[derive(Serialize)]
+        struct Members<'a> {
+            active: bool,
+            #[serde(flatten)]
+            facts: Option<&'a Facts<'a>>,
+        }
+        let facts = match self {
+            Self::Active(facts) => Some(facts.as_ref()),
+            Self::Inactive => None,
+        };
+        Members { active: facts.is_some(), facts }.serialize(serializer)
+    }
+}
+
+/// Of a token that lives. Never the token itself, an e-mail address or the methods (decisions 11).
+#[derive(Serialize)]
+pub struct Facts<'a> {
+    pub iss: &'a str,
+    /// Pairwise for the data provider.
+    pub sub: &'a str,
+    /// The data provider.
+    pub aud: &'a str,
+    /// The service provider that the token was issued to.
+    pub client_id: &'a str,
+    /// The token's scopes that are the data provider's too, with blanks between.
+    pub scope: String,
+    /// The level obtained.
+    pub acr: Level,
+    /// Unix seconds.
+    pub iat: u64,
+    /// Unix seconds.
+    pub exp: u64,
+    /// Of those scopes.
+    #[serde(flatten)]
+    pub claims: Map<String, Value>,
+}
+
+/// An identity is in it.
+impl std::fmt::Debug for Facts<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        write!(f, "Facts(for {})", self.aud)
+    }
+}
+
+/// The payload of a signed answer: exactly these members (RFC 9701, 5), so that it is no ID token and no access token.
+#[derive(Serialize, Debug)]
+pub struct SignedAnswer<'a> {
+    pub iss: &'a str,
+    /// The data provider.
+    pub aud: &'a str,
+    /// Unix seconds.
+    pub iat: u64,
+    pub token_introspection: &'a Introspection<'a>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    const GOOD: &str = "client_id=dp&client_secret=s3cret&token=T";
+
+    fn read(body: &str, headers: &[&str]) -> IntrospectionRequest {
+        let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
+        IntrospectionRequest::read(&headers, &Params::decode(body.as_bytes()))
+    }
+
+    // R180, R204
+    #[test]
+    fn a_whole_request_is_read() {
+        let request = read(&format!("{GOOD}&token_type_hint=access_token&token_type_hint=x"), &[]);
+        assert_eq!(request.claimed.unwrap().as_str(), "dp");
+        assert_eq!(request.secret.unwrap().reveal(), "s3cret");
+        assert_eq!(request.token.unwrap().reveal(), "T");
+    }
+
+    // R182, R206
+    #[test]
+    fn whatever_is_wrong_with_the_proof_is_invalid_client_in_the_same_words() {
+        let body = crate::protocol::error_answer::ErrorAnswer::from(ErrorCode::DataProviderUnknown);
+        for (sent, headers, code) in [
+            ("token=T", &[][..], ErrorCode::DataProviderCredentials),
+            ("client_id=dp&token=T", &[], ErrorCode::DataProviderCredentials),
+            ("client_id=dp&client_secret=&token=T", &[], ErrorCode::DataProviderCredentials),
+            ("client_secret=s3cret&token=T", &[], ErrorCode::DataProviderCredentials),
+            ("client_id=&client_secret=s3cret&token=T", &[], ErrorCode::DataProviderCredentials),
+            ("client_id=dp&client_id=dp&client_secret=s3cret&token=T", &[], ErrorCode::DataProviderCredentials),
+            ("client_id=dp&client_secret=s3cret&client_secret=&token=T", &[], ErrorCode::DataProviderCredentials),
+            ("token=T", &["Basic ZHA6czNjcmV0"], ErrorCode::DataProviderHeader),
+            (GOOD, &["Basic ZHA6czNjcmV0"], ErrorCode::DataProviderHeader),
+            (GOOD, &["Bearer T"], ErrorCode::DataProviderHeader),
+            (GOOD, &[""], ErrorCode::DataProviderHeader),
+        ] {
+            assert_eq!(read(sent, headers).secret.unwrap_err(), code, "{sent} {headers:?}");
+            assert_eq!(crate::protocol::error_answer::ErrorAnswer::from(code), body, "{code:?}");
+        }
+        assert_eq!(body.status, 401);
+        assert_eq!(body.body, r#"{"error":"invalid_client","error_description":"Client authentication failed."}"#);
+    }
+
+    #[test]
+    fn the_token_is_told_of_when_missing_empty_or_twice() {
+        for (sent, code) in [
+            ("client_id=dp&client_secret=s3cret", ErrorCode::IntrospectionTokenMissing),
+            ("client_id=dp&client_secret=s3cret&token=", ErrorCode::IntrospectionTokenMissing),
+            ("client_id=dp&client_secret=s3cret&token=T&token=T", ErrorCode::IntrospectionTokenTwice),
+            ("client_id=dp&client_secret=s3cret&token=T&token=", ErrorCode::IntrospectionTokenTwice),
+        ] {
+            let request = read(sent, &[]);
+            assert!(request.secret.is_ok());
+            assert_eq!(request.token.unwrap_err(), code, "{sent}");
+            assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));
+        }
+    }
+
+    #[test]
+    fn neither_secret_nor_token_nor_identity_is_printed() {
+        let printed = format!("{:?}", read(GOOD, &[]));
+        assert!(!printed.contains("s3cret") && !printed.contains("\"T\""), "{printed}");
+        let claims = json!({ "family_name": "DUBOIS" }).as_object().unwrap().clone();
+        assert!(!format!("{:?}", facts(claims)).contains("DUBOIS"));
+    }
+
+    fn facts(claims: Map<String, Value>) -> Introspection<'static> {
+        Introspection::Active(Box::new(Facts {
+            iss: "https://hub.example/api/v2",
+            sub: "pairwise",
+            aud: "dp",
+            client_id: "sp",
+            scope: "openid family_name".into(),
+            acr: Level::Eidas1,
+            iat: 1,
+            exp: 61,
+            claims,
+        }))
+    }
+
+    // R184, R185
+    #[test]
+    fn an_answer_has_exactly_its_members() {
+        let claims = json!({ "family_name": "DUBOIS" }).as_object().unwrap().clone();
+        let expected = json!({
+            "active": true, "iss": "https://hub.example/api/v2", "sub": "pairwise", "aud": "dp", "client_id": "sp",
+            "scope": "openid family_name", "acr": "eidas1", "iat": 1, "exp": 61, "family_name": "DUBOIS",
+        });
+        assert_eq!(serde_json::to_value(facts(claims)).unwrap(), expected);
+        assert_eq!(serde_json::to_string(&Introspection::Inactive).unwrap(), r#"{"active":false}"#);
+        let signed = SignedAnswer { iss: "i", aud: "dp", iat: 1, token_introspection: &Introspection::Inactive };
+        let expected = json!({ "iss": "i", "aud": "dp", "iat": 1, "token_introspection": { "active": false } });
+        assert_eq!(serde_json::to_value(signed).unwrap(), expected);
+    }
+}

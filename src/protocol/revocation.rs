@@ -1,0 +1,63 @@
+//! The revocation request (RFC 7009, 2.1). Its answer is 200 and nothing else, whatever became of the token.
+
+use super::catalogue::ErrorCode;
+use super::client_auth::{self, Credentials};
+use super::params::Params;
+use crate::ids::Secret;
+
+/// A well-formed request. Its client is not authenticated yet, and its token not known to exist.
+#[derive(Debug)]
+pub struct RevocationRequest {
+    pub credentials: Credentials,
+    pub token: Secret<String>,
+}
+
+/// Reads one request. `authorization` holds every `Authorization` header, `body` the decoded form. A `token_type_hint` is not
+/// read: there is only one type.
+///
+/// # Errors
+/// The first finding, as at the token endpoint.
+pub fn parse(authorization: &[&[u8]], body: &Params) -> Result<RevocationRequest, ErrorCode> {
+    let token = body.one("token").map_err(|_| ErrorCode::RevocationTokenTwice)?;
+    let credentials = client_auth::read(body, authorization)?;
+    let token = token.ok_or(ErrorCode::RevocationTokenMissing)?;
+    Ok(RevocationRequest { credentials, token: Secret::new(token.to_owned()) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const GOOD: &str = "client_id=sp&client_secret=s3cret&token=T";
+
+    fn read(body: &str) -> Result<RevocationRequest, ErrorCode> {
+        parse(&[], &Params::decode(body.as_bytes()))
+    }
+
+    #[test]
+    fn a_whole_request_is_read_and_its_hint_is_not() {
+        for more in
+            ["", "&token_type_hint=access_token", "&token_type_hint=refresh_token", "&token_type_hint=a&token_type_hint=b"]
+        {
+            let request = read(&format!("{GOOD}{more}")).unwrap();
+            assert_eq!(request.token.reveal(), "T");
+            let printed = format!("{request:?}");
+            assert!(!printed.contains("s3cret") && !printed.contains("\"T\""), "{printed}");
+        }
+    }
+
+    #[test]
+    fn each_finding_has_its_code() {
+        for (body, code) in [
+            ("client_id=sp&client_secret=s3cret", ErrorCode::RevocationTokenMissing),
+            ("client_id=sp&client_secret=s3cret&token=", ErrorCode::RevocationTokenMissing),
+            ("client_id=sp&client_secret=s3cret&token=T&token=T", ErrorCode::RevocationTokenTwice),
+            ("token=T", ErrorCode::TokenClientIdMissing),
+            ("client_id=sp&client_id=sp&client_secret=s3cret&token=T", ErrorCode::TokenClientIdTwice),
+            ("client_id=sp&token=T", ErrorCode::TokenClientSecretMissing),
+        ] {
+            assert_eq!(read(body).unwrap_err(), code, "{body}");
+            assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));
+        }
+    }
+}

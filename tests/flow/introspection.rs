@@ -1,0 +1,346 @@
+//! Data providers at checktoken, on both platforms: what they hear of a token, what nobody else hears, and the attacks on
+//! it (R012, R180 to R185, R204, R206; RFC 7662, RFC 9701; decisions 6 and 11).
+
+use std::time::Duration;
+
+use actix_web::test::TestRequest;
+use josekit::jwe::ECDH_ES;
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use passerelle::protocol::alg::SigningAlg;
+use passerelle::token::verify::{VerificationKeys, open_jws};
+use serde_json::{Map, Value, json};
+use url::form_urlencoded::Serializer;
+
+use super::federation::{BASE, SECRET, put};
+use super::hub::{Answer, TestHub};
+use super::service::Authorize;
+
+const FORM: &str = "application/x-www-form-urlencoded";
+const JSON: &str = "application/json; charset=utf-8";
+const INACTIVE: &str = r#"{"active":false}"#;
+/// The bytes of R182, whatever was wrong.
+const REFUSED: &str = r#"{"error":"invalid_client","error_description":"Client authentication failed."}"#;
+
+/// A data provider's file.
+fn data_provider(id: &str, scopes: &str, more: &str) -> String {
+    format!(
+        "client_id = \"{id}\"\nname = {{ en = \"The {id}\" }}\nscopes = [{scopes}]\nsecrets = [{{ env = \"CLIENT_SECRET\" }}]\n{more}\n"
+    )
+}
+
+const PIVOT: &str = "\"openid\", \"family_name\", \"birthdate\"";
+
+/// The archive in JSON, the court by JWTs, and the pharmacy, which shares no scope with anybody's token.
+fn files() -> Vec<(&'static str, String)> {
+    vec![
+        ("data-providers/archive.toml", data_provider("archive", PIVOT, "")),
+        ("data-providers/court.toml", data_provider("court", PIVOT, "introspection_signed_response_alg = \"ES256\"")),
+        ("data-providers/pharmacy.toml", data_provider("pharmacy", "\"openid\", \"identite_pivot\"", "")),
+        ("data-providers/closed.toml", data_provider("closed", PIVOT, "active = false")),
+    ]
+}
+
+async fn hub() -> TestHub {
+    TestHub::with_files("", &files()).await
+}
+
+/// Sends these parameters; a body that says what it is.
+async fn checktoken(hub: &TestHub, pairs: &[(&str, &str)]) -> Answer {
+    let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
+    hub.send(posted(body).insert_header(("content-type", FORM))).await
+}
+
+fn posted(body: impl Into<actix_web::web::Bytes>) -> TestRequest {
+    TestRequest::post().uri("/api/v2/checktoken").set_payload(body)
+}
+
+async fn asked_by(hub: &TestHub, id: &str, token: &str) -> Answer {
+    checktoken(hub, &[("client_id", id), ("client_secret", SECRET), ("token", token)]).await
+}
+
+/// An access token of the bakery, and whose it is there.
+async fn token(hub: &TestHub) -> (String, Value) {
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &received).await;
+    (tokens.access_token, tokens.id_token["sub"].clone())
+}
+
+#[track_caller]
+fn told(answer: &Answer) -> Map<String, Value> {
+    assert_eq!((answer.status, answer.header("content-type")), (200, JSON), "{}", answer.body);
+    assert_eq!(answer.header("cache-control"), "no-store");
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+#[track_caller]
+fn refused(answer: &Answer) {
+    assert_eq!((answer.status, answer.header("content-type")), (401, JSON), "{}", answer.body);
+    assert_eq!((answer.body.as_str(), answer.header("cache-control")), (REFUSED, "no-store"));
+}
+
+#[track_caller]
+fn inactive(answer: &Answer) {
+    told(answer);
+    assert_eq!(answer.body, INACTIVE);
+}
+
+#[actix_web::test]
+async fn a_data_provider_is_told_what_it_may_know_of_a_live_token() {
+    let hub = hub().await;
+    let (access_token, sub_at_bakery) = token(&hub).await;
+    hub.advance(Duration::from_secs(10));
+    let answer = asked_by(&hub, "archive", &access_token).await;
+    let mut facts = told(&answer);
+    let sub = facts.remove("sub").unwrap();
+    assert!(sub.as_str().unwrap().len() == 45 && sub != sub_at_bakery, "pairwise: {sub}");
+    let (iat, exp) = (facts.remove("iat").unwrap(), facts.remove("exp").unwrap());
+    assert_eq!((iat, exp), (json!(hub.now().seconds() - 10), json!(hub.now().seconds() + 50)));
+    let expected = json!({
+        "active": true, "iss": format!("{BASE}/api/v2"), "aud": "archive", "client_id": "bakery",
+        "scope": "openid family_name birthdate", "acr": "eidas1", "family_name": "DUBOIS", "birthdate": "1962-08-24",
+    });
+    assert_eq!(Value::Object(facts), expected);
+    for never in [access_token.as_str(), "angela@", "amr", "pwd"] {
+        assert!(!answer.body.contains(never), "{never}");
+    }
+    // R012: as often as it likes, and the same person by the same name after another login.
+    let (another, _) = token(&hub).await;
+    assert_eq!(told(&asked_by(&hub, "archive", &another).await)["sub"], sub);
+    // R185: no scope is shared but openid.
+    inactive(&asked_by(&hub, "pharmacy", &access_token).await);
+}
+
+#[actix_web::test]
+async fn a_signed_answer_can_not_pass_for_another_token() {
+    let hub = hub().await;
+    let (access_token, _) = token(&hub).await;
+    for (token, active) in [(access_token.as_str(), true), ("guess", false)] {
+        let answer = asked_by(&hub, "court", token).await;
+        assert_eq!((answer.status, answer.header("content-type")), (200, "application/token-introspection+jwt"));
+        let payload = hub.opened(&answer.body).await;
+        assert_eq!(payload.keys().collect::<Vec<_>>(), ["iss", "aud", "iat", "token_introspection"]);
+        assert_eq!((&payload["aud"], &payload["iss"]), (&json!("court"), &json!(format!("{BASE}/api/v2"))));
+        assert_eq!(payload["token_introspection"]["active"], active);
+        assert_eq!(payload["token_introspection"].as_object().unwrap().len() > 1, active);
+        let browser = hub.browser();
+        let hint = Authorize::by("bakery").with("id_token_hint", &answer.body).with("prompt", "none");
+        assert_eq!(browser.authorize(&hint).await.received().error_at("bakery"), "invalid_request", "it is no ID token");
+    }
+}
+
+// R182, R183, R206
+#[actix_web::test]
+async fn every_failed_authentication_reads_the_same_to_the_byte() {
+    let hub = hub().await;
+    let (access_token, _) = token(&hub).await;
+    for token in [access_token.as_str(), "guess"] {
+        for pairs in [
+            &[("token", token)][..],
+            &[("client_id", "archive"), ("token", token)],
+            &[("client_secret", SECRET), ("token", token)],
+            &[("client_id", "archive"), ("client_secret", ""), ("token", token)],
+            &[("client_id", "archive"), ("client_secret", "wrong"), ("token", token)],
+            &[("client_id", "nobody"), ("client_secret", SECRET), ("token", token)],
+            &[("client_id", "closed"), ("client_secret", SECRET), ("token", token)],
+            &[("client_id", "archive"), ("client_id", "archive"), ("client_secret", SECRET), ("token", token)],
+            &[("client_id", "archive"), ("client_secret", SECRET), ("client_secret", SECRET), ("token", token)],
+            &[("client_id", "archive"), ("client_secret", &SECRET[..31]), ("token", token)],
+            &[("client_id", "archive"), ("client_secret", "wrong")],
+            &[("client_id", "archive"), ("client_secret", "wrong"), ("token", token), ("token", token)],
+        ] {
+            refused(&checktoken(&hub, pairs).await);
+        }
+        let whole = format!("client_id=archive&client_secret={}&token={token}", SECRET.replace(' ', "+"));
+        for (content_type, body) in [(FORM, "client_id=%zz"), ("application/json", &whole), ("text/plain", &whole), (FORM, "")] {
+            refused(&hub.send(posted(body.to_owned()).insert_header(("content-type", content_type))).await);
+        }
+        // R204: Basic is no way, alone or beside the right one.
+        for (body, authorization) in [("token=x", "Basic YXJjaGl2ZTpz"), (&whole, "Basic YXJjaGl2ZTpz"), (&whole, "Bearer x")] {
+            let request = posted(body.to_owned()).insert_header(("content-type", FORM));
+            refused(&hub.send(request.insert_header(("authorization", authorization))).await);
+        }
+        let in_query = TestRequest::post().uri(&format!("/api/v2/checktoken?{whole}")).insert_header(("content-type", FORM));
+        refused(&hub.send(in_query).await);
+    }
+    assert!(!hub.metrics.render().contains("passerelle_introspections_total{"), "no token was looked at");
+    assert_eq!(told(&asked_by(&hub, "archive", &access_token).await)["active"], true);
+}
+
+#[actix_web::test]
+async fn a_token_parameter_that_is_missing_or_double_is_told_to_the_proven_alone() {
+    let hub = hub().await;
+    let proven = [("client_id", "archive"), ("client_secret", SECRET)];
+    for (more, words) in [
+        (&[][..], "missing or empty"),
+        (&[("token", "")], "missing or empty"),
+        (&[("token", "a"), ("token", "a")], "more than once"),
+        (&[("token", "a"), ("token", "")], "more than once"),
+    ] {
+        let answer = checktoken(&hub, &[&proven[..], more].concat()).await;
+        assert_eq!((answer.status, answer.header("content-type")), (400, JSON));
+        assert!(answer.body.contains("invalid_request") && answer.body.contains(words), "{}", answer.body);
+    }
+    let get = hub.send(TestRequest::get().uri("/api/v2/checktoken")).await;
+    assert_eq!((get.status, get.header("allow"), get.header("content-type")), (405, "POST", JSON));
+    let huge = hub.send(posted("x".repeat(70_000)).insert_header(("content-type", FORM))).await;
+    assert_eq!((huge.status, huge.header("content-type")), (413, JSON));
+}
+
+#[actix_web::test]
+async fn a_service_provider_introspects_nothing_and_a_data_provider_redeems_nothing() {
+    let hub = hub().await;
+    let (access_token, _) = token(&hub).await;
+    refused(&asked_by(&hub, "bakery", &access_token).await);
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("jean").await;
+    let redirect_uri = super::federation::redirect_uri("bakery");
+    let stolen = hub.redeem_at("archive", &redirect_uri, received.code()).await;
+    assert_eq!((stolen.status, stolen.body.as_str()), (401, REFUSED));
+    hub.tokens("bakery", &received).await;
+    browser.authorize(&Authorize::by("archive")).await.told(400, "Y000400");
+}
+
+// R185
+#[actix_web::test]
+async fn truncated_changed_foreign_and_replayed_tokens_are_inactive() {
+    let hub = hub().await;
+    let elsewhere = TestHub::with_files("cookie_prefix = \"elsewhere\"", &files()).await;
+    elsewhere.browser();
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &received).await;
+    let token = tokens.access_token.as_str();
+    inactive(&asked_by(&elsewhere, "archive", token).await);
+    let changed = format!("{}{}", &token[..42], if token.ends_with('A') { 'B' } else { 'A' });
+    for other in
+        [&token[..42], &token[1..], &format!("{token}="), &format!(" {token}"), &changed, &tokens.raw_id_token, received.code()]
+    {
+        inactive(&asked_by(&hub, "archive", other).await);
+    }
+    assert_eq!(told(&asked_by(&hub, "archive", token).await)["active"], true);
+    // The code is used a second time: what it had issued is worth nothing any more.
+    assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
+    inactive(&asked_by(&hub, "archive", token).await);
+
+    let (token, _) = self::token(&hub).await;
+    hub.advance(Duration::from_secs(60) - Duration::from_millis(1));
+    assert_eq!(told(&asked_by(&hub, "archive", &token).await)["active"], true);
+    hub.advance(Duration::from_millis(1));
+    inactive(&asked_by(&hub, "archive", &token).await);
+}
+
+#[actix_web::test]
+async fn too_many_mistakes_are_429_and_whoever_makes_none_is_never_slowed() {
+    let limits = "limits.failed_authentications_per_minute = 6\nlimits.inactive_answers_per_minute = 3";
+    let hub = TestHub::with_files(limits, &files()).await;
+    let (access_token, _) = token(&hub).await;
+    // R206: by the answers, an id that nobody has is one that exists.
+    for id in ["archive", "nobody", "bakery"] {
+        for round in 0..10 {
+            let answer = checktoken(&hub, &[("client_id", id), ("client_secret", "guess"), ("token", &access_token)]).await;
+            if round < 6 {
+                refused(&answer);
+            } else {
+                assert_eq!(
+                    (answer.status, answer.header("content-type"), answer.header("retry-after")),
+                    (429, JSON, "20"),
+                    "{id}"
+                );
+                assert!(answer.body.contains("Retry-After"), "{}", answer.body);
+            }
+        }
+    }
+    // The bakery's share is spent at checktoken: at the token endpoint its next failure is one too many, and its right
+    // secret is not.
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("jean").await;
+    let body = format!("grant_type=authorization_code&client_id=bakery&client_secret=x&redirect_uri=x&code={}", received.code());
+    let failed = hub.send(TestRequest::post().uri("/api/v2/token").insert_header(("content-type", FORM)).set_payload(body)).await;
+    assert_eq!((failed.status, failed.header("retry-after")), (429, "20"), "{}", failed.body);
+    hub.tokens("bakery", &received).await;
+
+    for round in 0..5 {
+        let answer = asked_by(&hub, "archive", "guess").await;
+        assert_eq!(answer.status, if round < 3 { 200 } else { 429 }, "{round}");
+        assert_eq!(told(&asked_by(&hub, "archive", &access_token).await)["active"], true, "{round}");
+    }
+    inactive(&asked_by(&hub, "pharmacy", "guess").await);
+    hub.advance(Duration::from_secs(20));
+    inactive(&asked_by(&hub, "archive", "guess").await);
+}
+
+#[actix_web::test]
+async fn discovery_says_where_and_how_tokens_are_introspected_and_revoked() {
+    let hub = hub().await;
+    let answer = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
+    let document: Map<String, Value> = serde_json::from_str(&answer.body).unwrap();
+    for (member, expected) in [
+        ("introspection_endpoint", json!(format!("{BASE}/api/v2/checktoken"))),
+        ("introspection_endpoint_auth_methods_supported", json!(["client_secret_post"])),
+        ("introspection_signing_alg_values_supported", json!(["ES256", "RS256"])),
+        ("introspection_encryption_alg_values_supported", json!(["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"])),
+        ("introspection_encryption_enc_values_supported", json!(["A256GCM"])),
+        ("revocation_endpoint", json!(format!("{BASE}/api/v2/token/revocation"))),
+        ("revocation_endpoint_auth_methods_supported", document["token_endpoint_auth_methods_supported"].clone()),
+        ("revocation_endpoint_auth_signing_alg_values_supported", json!(["ES256", "RS256"])),
+    ] {
+        assert_eq!(document[member], expected, "{member}");
+    }
+}
+
+fn toml(jwk: &Jwk, kid: &str) -> String {
+    let member = |name: &str| jwk.parameter(name).unwrap().clone();
+    format!("{{ kty = \"EC\", crv = \"P-256\", x = {}, y = {}, kid = \"{kid}\", use = \"enc\" }}", member("x"), member("y"))
+}
+
+// R002, R012, R184 on the high platform
+#[actix_web::test]
+async fn on_high_the_level_obtained_is_told_and_a_sealed_answer_is_its_data_providers_alone() {
+    let (of_sp, of_court) = (Jwk::generate_ec_key(EcCurve::P256).unwrap(), Jwk::generate_ec_key(EcCurve::P256).unwrap());
+    let vault = format!("id_token_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{}] }}", toml(&of_sp, "sp"));
+    let sealed = format!(
+        "introspection_signed_response_alg = \"RS256\"\nintrospection_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{}] }}",
+        toml(&of_court, "court"),
+    );
+    let hub = TestHub::high_with(&[("vault", vault)], |folder| {
+        put(folder, "data-providers/archive.toml", data_provider("archive", PIVOT, "").as_bytes());
+        put(folder, "data-providers/court.toml", data_provider("court", PIVOT, &sealed).as_bytes());
+    })
+    .await;
+    for level in ["eidas2", "eidas3"] {
+        let browser = hub.browser();
+        let sandbox = browser.authorize(&Authorize::by("vault").with("acr_values", "eidas2")).await.choose("amandier").await;
+        let form = sandbox.signing_in_as("angela").with("level", level);
+        let received = browser.submit(&form).await.consent().await.received();
+        let answer = hub.redeem("vault", received.code()).await;
+        let token = serde_json::from_str::<Value>(&answer.body).unwrap()["access_token"].as_str().unwrap().to_owned();
+
+        let facts = told(&asked_by(&hub, "archive", &token).await);
+        assert_eq!(
+            (&facts["acr"], &facts["family_name"], &facts["client_id"]),
+            (&json!(level), &json!("DUBOIS"), &json!("vault"))
+        );
+        assert!(!facts.contains_key("email"));
+        inactive(&asked_by(&hub, "archive", &token[1..]).await);
+        refused(&asked_by(&hub, "vault", &token).await);
+
+        for (token, active) in [(token.as_str(), true), ("guess", false)] {
+            let answer = asked_by(&hub, "court", token).await;
+            assert_eq!(answer.header("content-type"), "application/token-introspection+jwt");
+            let decrypter = ECDH_ES.decrypter_from_jwk(&of_court).unwrap();
+            let (jws, header) = josekit::jwe::deserialize_compact(&answer.body, &decrypter).unwrap();
+            assert_eq!((header.key_id(), header.content_type()), (Some("court"), Some("JWT")));
+            let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
+            let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
+            let opened = open_jws(std::str::from_utf8(&jws).unwrap(), SigningAlg::RS256, &keys).unwrap();
+            assert_eq!(opened.header["typ"], "token-introspection+jwt");
+            assert_eq!(opened.claims["token_introspection"]["active"], active);
+            assert!(!answer.body.contains("DUBOIS"));
+            if active {
+                assert_ne!(opened.claims["token_introspection"]["sub"], facts["sub"], "each by a name of its own");
+            }
+        }
+    }
+}
