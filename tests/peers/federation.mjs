@@ -1,6 +1,6 @@
 // A small federation for one test file: the hub, a real identity provider, and service providers.
 import * as oidc from 'openid-client';
-import { IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, random, startHub, text } from './harness.mjs';
+import { IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, random, sha256, startHub, text } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 export const SCOPE = 'openid given_name family_name birthdate gender birthplace birthcountry email preferred_username';
@@ -11,9 +11,10 @@ const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
 /**
  * { hub, idp, sps, sp, other, …, stop }. Service providers are { id, secret, redirectUri }: on standard `sp` and `other`,
  * and on both platforms those of `more`, which gives { secret, extra } by name, `extra` being lines of the file. They are
- * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states.
+ * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
+ * `configure`.
  */
-export async function startFederation(name, more = {}, { platform = 'standard', amr } = {}) {
+export async function startFederation(name, more = {}, { platform = 'standard', amr, files: moreFiles = {} } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback` });
   const files = platform === 'standard' ? { alpha: {}, beta: {}, ...more } : more;
@@ -25,7 +26,7 @@ export async function startFederation(name, more = {}, { platform = 'standard', 
   const scopes = [...SCOPE.split(' '), 'profile', 'birth', 'identite_pivot'];
   try {
     const hub = await startHub(name, {
-      port, privatePort, platform,
+      port, privatePort, platform, files: moreFiles,
       sps: Object.values(sps).map((s) => ({ ...s, redirectUris: [s.redirectUri], scopes })),
       connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"', { levels: LEVELS[platform] }) },
     });
@@ -43,6 +44,21 @@ export const sealed = (alg, keys) => [
   ...(typeof keys === 'string'
     ? [`jwks_uri = ${text(keys)}`, 'insecure_http = true', 'internal_hosts = ["localhost", "127.0.0.1"]']
     : keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${text(value)}`)])),
+].join('\n');
+
+/** Files of data providers, { id: lines more }, each answered in JSON unless they say otherwise; their common secret. */
+export const DATA_SECRET = random(32);
+export const dataProviders = (files) => Object.fromEntries(Object.entries(files).map(([id, extra]) => [`data-providers/${id}.toml`, `client_id = ${text(id)}
+name = { en = ${text(id)} }
+scopes = ["openid", "family_name", "birthdate"]
+secrets = [{ sha256 = ${text(sha256(DATA_SECRET).toString('hex'))} }]
+${extra}
+`]));
+
+/** The lines of a data provider's file by which its answers are encrypted; its keys follow as tables, so they end the file. */
+export const encrypted = (alg, keys) => [
+  `introspection_encrypted_response_alg = ${text(alg)}`,
+  ...keys.flatMap((key) => ['[[jwks.keys]]', ...Object.entries(key).map(([name, value]) => `${name} = ${text(value)}`)]),
 ].join('\n');
 
 /** The service provider's own library, after discovery. */
