@@ -88,7 +88,7 @@ catalogue! {
     RequestTimeout = "Y000408" 408 "invalid_request" Info Client User "error-timeout" "The request took too long to arrive.";
     PayloadTooLarge = "Y000413" 413 "invalid_request" Info Client ServiceProvider "error-too-large" "The request is too large.";
     UnknownHost = "Y000421" 421 "invalid_request" Info Client ServiceProvider "error-unknown-host" "This host name is not served here.";
-    TooManyMistakes = "Y000429" 429 "temporarily_unavailable" Info Client ServiceProvider "error-busy" "Too many requests of this client have failed; try again after the time that Retry-After gives.";
+    TooManyMistakes = "Y000429" 429 "temporarily_unavailable" Info Client ServiceProvider "error-bad-request" "Too many requests of this client have failed; try again after the time that Retry-After gives.";
     Internal = "Y000500" 500 "server_error" Error Hub Operator "error-internal" "The hub met an internal error.";
     Unavailable = "Y000503" 503 "temporarily_unavailable" Warn Hub Operator "error-unavailable" "The hub can not take the request now; try again in a moment.";
 
