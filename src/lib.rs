@@ -28,6 +28,7 @@
 //!                           ─▶ Effect::Identify (rules, register, sub, claims) ─▶ 303 to the consent page
 //! browser ── yes ─────▶ … ─▶ answered and stored ─▶ Effect::Grant (session, code) ─▶ 303 to the SP
 //! SP ── token ────────▶ web::token ─▶ grant: take the code, once ─▶ token: sign      SP ── userinfo ─▶ grant: judge, sign
+//! DP ── checktoken ───▶ web::introspection ─▶ grant: judge, tell
 //! ```
 //!
 //! # Where to begin reading

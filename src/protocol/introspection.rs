@@ -121,6 +121,7 @@ pub struct SignedAnswer<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
     use serde_json::json;
 
     const GOOD: &str = "client_id=dp&client_secret=s3cret&token=T";
@@ -198,6 +199,20 @@ mod tests {
             exp: 61,
             claims,
         }))
+    }
+
+    proptest! {
+        #[test]
+        fn any_body_and_header_is_read(body in "([a-z_]{0,12}=?[ -~]{0,8}&?){0,8}", headers in proptest::collection::vec("(Basic )?\\PC{0,24}", 0..3)) {
+            let headers: Vec<&str> = headers.iter().map(String::as_str).collect();
+            for body in [body.clone(), format!("{GOOD}&{body}")] {
+                let request = read(&body, &headers);
+                prop_assert!(headers.is_empty() || request.secret.is_err());
+                if let Err(code) = request.secret {
+                    prop_assert_eq!(code.entry().status, 401);
+                }
+            }
+        }
     }
 
     // R184, R185
