@@ -24,7 +24,7 @@ pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
 pub use self::register::ask_register;
 use crate::actor::registry::{self, Registry};
-use crate::actor::{Logins, Means, logins};
+use crate::actor::{Logins, Logouts, Means, logins};
 use crate::config::Loaded;
 use crate::config::model::{IdentitySource, Limits, SubjectSource};
 use crate::connector;
@@ -182,10 +182,12 @@ impl Program {
             session_limits,
             login_life: settings.lifetimes.login(settings.platform),
         });
+        let logouts = Logouts::new(Arc::clone(&means));
         let hub = web::Data::new(Hub {
             platform: settings.platform,
             issuer: loaded.issuer.clone(),
             logins: Logins::new(means, handles, limits(&settings.limits)),
+            logouts,
             connectors,
             grants,
             metrics: Arc::clone(&metrics),

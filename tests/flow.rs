@@ -19,6 +19,7 @@ mod flow {
     mod high;
     mod introspection;
     mod levels;
+    mod logout;
     mod policy;
     mod revocation;
     mod sandbox;

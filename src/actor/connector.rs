@@ -8,10 +8,11 @@ use std::time::Duration;
 use actix::prelude::*;
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
+use url::Url;
 
 use crate::connector::{Connector, ConnectorFault};
 use crate::ids::ConnectorId;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::Metrics;
 
@@ -35,6 +36,10 @@ struct Begin(Departure);
 #[derive(Message)]
 #[rtype(result = "Result<Authentication, ConnectorFault>")]
 struct Complete(Attempt, Arrival);
+
+#[derive(Message)]
+#[rtype(result = "Result<Option<Url>, ConnectorFault>")]
+struct End(Farewell);
 
 #[derive(Message)]
 #[rtype(result = "Result<(), ConnectorFault>")]
@@ -104,6 +109,13 @@ impl Handler<Complete> for ConnectorActor {
     }
 }
 
+impl Handler<End> for ConnectorActor {
+    type Result = ResponseFuture<Result<Option<Url>, ConnectorFault>>;
+    fn handle(&mut self, End(farewell): End, _: &mut Self::Context) -> Self::Result {
+        self.call("end", move |connector| async move { connector.end(farewell).await })
+    }
+}
+
 impl Handler<Warm> for ConnectorActor {
     type Result = ResponseFuture<Result<(), ConnectorFault>>;
     fn handle(&mut self, _: Warm, _: &mut Self::Context) -> Self::Result {
@@ -144,6 +156,12 @@ impl ConnectorHandle {
     /// As for `begin`.
     pub async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
         self.ask(Complete(attempt, arrival)).await
+    }
+
+    /// # Errors
+    /// As for `begin`.
+    pub async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
+        self.ask(End(farewell)).await
     }
 
     /// # Errors

@@ -6,7 +6,7 @@ use super::means::Means;
 use crate::assurance::amr::{Evidence, Gathered};
 use crate::config::model::IdentitySource;
 use crate::identity::Identity;
-use crate::ids::{Subject, SupportId};
+use crate::ids::{ClientId, Subject, SupportId};
 use crate::login::upstream::Authentication;
 use crate::login::{Login, Proven, Source, Unidentified};
 use crate::protocol::catalogue::ErrorCode;
@@ -28,7 +28,7 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
         IdentitySource::Register => (confirm(means, &login.ticket.support_id, pivot).await?, Source::Register),
     };
     let request = &login.ticket.request;
-    let subject = subject(means, login, &authentication, &identity)?;
+    let subject = subject(means, &request.client_id, &authentication, &identity)?;
     let claims = means.federation.scopes.claims(&request.scopes, &identity);
     let evidence = evidence(means, support_id, &authentication)?;
     // What the identity provider said has served; from here on only what the rules and the register made of it.
@@ -83,14 +83,14 @@ async fn ask(register: &dyn Register, pivot: &Identity, support_id: &SupportId) 
     answer.unwrap_or_else(|_| Err(RegisterFault::Unavailable("no answer in time".to_owned())))
 }
 
-/// The person's `sub` at the service provider of this login.
+/// The person's `sub` at this service provider.
 pub(super) fn subject(
     means: &Means,
-    login: &Login,
+    client_id: &ClientId,
     authentication: &Authentication,
     identity: &Identity,
 ) -> Result<Subject, ErrorCode> {
-    let service = means.federation.active(&login.ticket.request.client_id).ok_or(ErrorCode::GateClosed)?;
+    let service = means.federation.active(client_id).ok_or(ErrorCode::GateClosed)?;
     means.grants.subjects.of(service.subject_key_version, &service.sector, authentication, identity)
 }
 

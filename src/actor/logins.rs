@@ -142,7 +142,7 @@ impl Logins {
         let expires_at = ticket.expires_at;
         let login = Login::open(ticket);
         let value = serde_json::to_vec(&login).map_err(|_| Unserved(ErrorCode::Internal))?;
-        let draft = Draft { value, expires_at: steps::keep_until(&login, now), family: None };
+        let draft = Draft { value, expires_at: steps::keep_until(&login, now), families: Arc::default() };
         means.store.insert(steps::key(&hash), draft, now).await.map_err(|fault| Unserved(store_code(&fault)))?;
         means.metrics.login_reached(login.state.name());
         Ok(Opened { cookie: Secret::new(cookie), hash, expires_at })

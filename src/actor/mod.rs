@@ -15,6 +15,7 @@ pub mod connector;
 mod identify;
 mod login;
 pub mod logins;
+mod logouts;
 mod means;
 pub mod registry;
 mod reuse;
@@ -22,6 +23,7 @@ mod sandbox;
 mod steps;
 
 pub use logins::{Ended, Logins, Reply, Standing, Unserved};
+pub use logouts::{Departed, Logouts};
 pub use means::Means;
 pub use registry::{ChoiceEntry, Connectors, Obstacle};
 pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};

@@ -154,6 +154,11 @@ impl Connectors {
         self.snapshot.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
     }
 
+    /// The connector's actor, unless its file switches it off.
+    pub(super) fn enabled(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
+        self.snapshot.load().get(id).filter(|entry| entry.plan.facts.enabled).map(|entry| entry.handle.clone())
+    }
+
     pub(super) fn configured(&self, id: &ConnectorId) -> Option<Facts> {
         self.snapshot.load().get(id).map(|entry| entry.plan.facts.clone())
     }

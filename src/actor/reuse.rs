@@ -23,7 +23,7 @@ pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secre
     let session = means.grants.session(cookie).await.ok()??;
     let request = &login.ticket.request;
     let authentication = authentication_of(&session);
-    let holder = identify::subject(means, login, &authentication, &session.identity).ok()?;
+    let holder = identify::subject(means, &login.ticket.request.client_id, &authentication, &session.identity).ok()?;
     let hint =
         request.idp_hint.clone().filter(|hint| means.connectors.may(&request.client_id, hint, At::Asked(request.level)).is_ok());
     let asked = Asked {
@@ -57,7 +57,7 @@ pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secre
     })
 }
 
-fn authentication_of(session: &Session) -> Authentication {
+pub(super) fn authentication_of(session: &Session) -> Authentication {
     Authentication {
         connector: session.connector.clone(),
         upstream_subject: session.upstream_subject.clone(),

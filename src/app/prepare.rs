@@ -148,7 +148,7 @@ fn discovery_document(loaded: &Loaded, federation: &Federation) -> Result<String
         platform: loaded.settings.platform,
         scopes: &scopes,
         claims: &claims,
-        features: &[discovery::Feature::Revocation, discovery::Feature::Introspection],
+        features: &[discovery::Feature::EndSession, discovery::Feature::Revocation, discovery::Feature::Introspection],
         ui_locales: &ui_locales,
     })
 }

@@ -204,6 +204,9 @@ fn check_oidc(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
         check("endpoints.token", address::absolute(&endpoints.token, http));
         check("endpoints.userinfo", address::absolute(&endpoints.userinfo, http));
         check("endpoints.jwks", address::absolute(&endpoints.jwks, http));
+        if let Some(end_session) = &endpoints.end_session {
+            check("endpoints.end_session", address::absolute(end_session, http));
+        }
     }
     if oidc.client_id.trim().is_empty() {
         problems.push(source.problem("kind.oidc.client_id", "is empty", "write the id that the identity provider gave this hub"));

@@ -7,7 +7,7 @@ use super::{AnswerEncryption, DatedSecret, KeySource, Loaded, RegisteredClient, 
 use crate::identity::scopes::{ScopeTable, ScopeTableFault};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
-use crate::protocol::registration::{Directory, Registration};
+use crate::protocol::registration::{Directory, LogoutParameters, Registration};
 
 /// One service provider, ready for use.
 #[derive(Clone, Debug)]
@@ -62,6 +62,7 @@ impl Service {
                 require_pkce: file.require_pkce,
                 home_page: file.home_page.clone(),
                 consent: file.consent,
+                logout_parameters: LogoutParameters::Required,
             },
             name: file.name.clone(),
             sector: client.sector.clone(),

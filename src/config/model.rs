@@ -555,6 +555,9 @@ pub struct Endpoints {
     pub userinfo: String,
     /// Address of the key set.
     pub jwks: String,
+    /// Where its own session is ended (RP-Initiated Logout); without it a logout here leaves that session alone.
+    #[serde(default)]
+    pub end_session: Option<String>,
     /// The identity provider answers with `iss` (RFC 9207).
     #[serde(default)]
     pub iss_parameter: bool,

@@ -10,6 +10,7 @@ use std::sync::Arc;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use url::Url;
 
 use self::oidc::OidcConnector;
 use self::persona::PersonaConnector;
@@ -19,7 +20,7 @@ use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::egress::guard::GuardFault;
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 
@@ -35,6 +36,13 @@ pub trait Connector: Send + Sync {
     /// # Errors
     /// One fault, with a code of its own for each failed check.
     async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault>;
+
+    /// Where to send the browser to end the identity provider's own session; `None` where that can't be done.
+    /// # Errors
+    /// As for `begin`.
+    async fn end(&self, _: Farewell) -> Result<Option<Url>, ConnectorFault> {
+        Ok(None)
+    }
 
     /// Fetches what will be needed (discovery, keys) ahead of the first login; also what `check --online` calls.
     /// # Errors

@@ -20,6 +20,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use serde_json::{Map, Value};
+use url::Url;
 
 use self::exchange::Granted;
 use self::metadata::Provider;
@@ -33,7 +34,7 @@ use crate::egress::guard::{CallLimits, Guard, Schemes};
 use crate::egress::kept::{Kept, Standing};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 use crate::token::verify::{self, VerificationKeys};
@@ -140,6 +141,11 @@ impl Connector for OidcConnector {
             claims: identity_claims(id_token, userinfo),
             id_token: Some(granted.id_token),
         })
+    }
+
+    async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
+        let provider = self.upstream.provider().await?;
+        Ok(provider.end_session_endpoint.as_ref().map(|endpoint| departure::end_session_url(endpoint, &farewell)))
     }
 
     async fn warm(&self) -> Result<(), ConnectorFault> {
@@ -334,6 +340,8 @@ fn printable(text: &str, longest: usize) -> String {
 mod client_tests;
 #[cfg(test)]
 mod fake_idp;
+#[cfg(test)]
+mod logout_tests;
 #[cfg(test)]
 mod sealed_tests;
 #[cfg(test)]

@@ -126,6 +126,7 @@ client_id = "demo-service{suffix}"
 name = {{ fr = "Le service de démonstration", en = "The demo service" }}
 home_page = "{service_provider}/"
 redirect_uris = ["{service_provider}/callback"]
+post_logout_redirect_uris = ["{service_provider}/signed-out"]
 scopes = [{scopes}]
 secrets = [{{ env = "DEMO_SP_SECRET" }}]
 require_pkce = true
@@ -207,6 +208,7 @@ client_id = "demo-hub"
 name = {{ fr = "Le concentrateur de démonstration", en = "The demo hub" }}
 home_page = "{hub}/"
 redirect_uris = ["{hub}/api/v2/callback/{id}"]
+post_logout_redirect_uris = ["{hub}/api/v2/session/end/{id}"]
 scopes = [{scopes}]
 secrets = [{{ env = "DEMO_HUB_SECRET" }}]
 insecure_http = true
@@ -246,6 +248,7 @@ name = {{ fr = "{french}", en = "{english}" }}
 pub fn service_provider(address: &str, keys: Arc<UpstreamKeys>, standard: &Side, high: &Side) -> Settings {
     Settings {
         redirect_uri: format!("{address}/callback"),
+        post_logout_redirect_uri: format!("{address}/signed-out"),
         cookie_prefix: "demo-service".into(),
         keys,
         standard: standard.registration(),

@@ -59,6 +59,8 @@ pub struct DemoServiceProvider {
     pending: Memory<Arc<Pending>>,
     /// By the fingerprint of the session cookie.
     finished: Memory<Arc<Outcome>>,
+    /// Sign-outs under way, by `state`: the language to come back in.
+    leaving: Memory<Locale>,
 }
 
 /// A sign-in under way.
@@ -75,8 +77,15 @@ struct Pending {
 }
 
 enum Outcome {
-    SignedIn(DemoSignedIn),
+    SignedIn(DemoSignedIn, Option<SignOut>),
     Failed(DemoError),
+}
+
+/// What the hub wants to hear when this sign-in ends.
+struct SignOut {
+    endpoint: String,
+    /// The ID token, decrypted where it came encrypted (R175).
+    id_token: Secret<String>,
 }
 
 /// Why a callback did not sign anybody in.
@@ -104,7 +113,16 @@ impl DemoServiceProvider {
         let hub = Hub::new().map_err(SetupFault::Client)?;
         let mut problems = Vec::new();
         let theme = theme::embedded(THEME, &mut problems).as_ref().map(Theme::from).ok_or(SetupFault::Theme(problems))?;
-        Ok(Self { settings, env, hub, theme, secure, pending: Memory::new(CAPACITY), finished: Memory::new(CAPACITY) })
+        Ok(Self {
+            settings,
+            env,
+            hub,
+            theme,
+            secure,
+            pending: Memory::new(CAPACITY),
+            finished: Memory::new(CAPACITY),
+            leaving: Memory::new(CAPACITY),
+        })
     }
 
     /// Serves on `listener` until the returned server is stopped. One worker: it is a demo, and its HTTP client belongs
@@ -125,7 +143,8 @@ impl DemoServiceProvider {
             .service(web::resource("/").route(web::get().to(show)))
             .service(web::resource("/login").route(web::post().to(log_in)))
             .service(web::resource("/callback").route(web::get().to(callback)))
-            .service(web::resource("/logout").route(web::post().to(log_out)));
+            .service(web::resource("/logout").route(web::post().to(log_out)))
+            .service(web::resource("/signed-out").route(web::get().to(signed_out)));
     }
 
     fn session_cookie(&self) -> String {
@@ -196,11 +215,11 @@ impl DemoServiceProvider {
             ("code_verifier", pending.verifier.reveal()),
         ];
         let tokens = self.hub.redeem(&pending.metadata, &form).await?;
-        self.believe(pending, tokens).await.map(Outcome::SignedIn)
+        self.believe(pending, tokens).await
     }
 
     /// R156: every check comes before the first use of a claim.
-    async fn believe(&self, pending: &Pending, tokens: Tokens) -> Result<DemoSignedIn, CallbackFault> {
+    async fn believe(&self, pending: &Pending, tokens: Tokens) -> Result<Outcome, CallbackFault> {
         let keys = self.hub.keys(&pending.metadata).await?;
         let registration = self.settings.at(pending.level);
         let expected = Expected {
@@ -217,13 +236,19 @@ impl DemoServiceProvider {
         let frame = |name: &str| matches!(name, "iss" | "aud" | "exp" | "iat");
         let claims = userinfo.jws.claims.iter().filter(|(name, _)| !frame(name));
         let claims = claims.map(|(name, value)| Fact { name: name.clone(), value: plain(value) }).collect();
-        Ok(DemoSignedIn {
+        let sign_out = pending
+            .metadata
+            .end_session_endpoint
+            .clone()
+            .map(|endpoint| SignOut { endpoint, id_token: id_token.compact.clone() });
+        let signed_in = DemoSignedIn {
             level: pending.level,
             claims,
             id_token: parts(&id_token),
             userinfo: parts(&userinfo),
             token_answer: tokens.raw,
-        })
+        };
+        Ok(Outcome::SignedIn(signed_in, sign_out))
     }
 }
 
@@ -235,7 +260,7 @@ async fn show(this: This, request: HttpRequest) -> HttpResponse {
     let locale = language(&request, &Answer::parse(request.query_string().as_bytes()), "lang");
     this.page(StatusCode::OK, locale, |chrome| match outcome.as_deref() {
         None => DemoSignedOut.render(chrome),
-        Some(Outcome::SignedIn(signed_in)) => signed_in.render(chrome),
+        Some(Outcome::SignedIn(signed_in, _)) => signed_in.render(chrome),
         Some(Outcome::Failed(error)) => error.render(chrome),
     })
 }
@@ -294,21 +319,43 @@ async fn callback(this: This, request: HttpRequest) -> HttpResponse {
     go_to(&home(pending.locale), vec![this.expired(login_cookie), this.cookie(this.session_cookie(), session)])
 }
 
-/// Ends the service provider's own session; the hub's goes on.
+/// Ends the service provider's own session, then sends the browser to the hub to end its own (R170).
 async fn log_out(this: This, request: HttpRequest, body: web::Bytes) -> HttpResponse {
     let locale = language(&request, &Answer::parse(&body), "ui_locales");
     if let Some(reason) = other_site(&request) {
         return this.refuse(StatusCode::FORBIDDEN, locale, reason);
     }
-    this.forget_session(&request);
-    go_to(&home(locale), vec![this.expired(this.session_cookie())])
+    let location = match this.forget_session(&request).as_deref() {
+        Some(Outcome::SignedIn(_, Some(sign_out))) => this.end_session_url(sign_out, locale),
+        Some(Outcome::SignedIn(_, None) | Outcome::Failed(_)) | None => None,
+    };
+    go_to(&location.unwrap_or_else(|| home(locale)), vec![this.expired(this.session_cookie())])
+}
+
+/// Back from the hub. A state that is not ours changes nothing: nobody is signed in any more either way.
+async fn signed_out(this: This, request: HttpRequest) -> HttpResponse {
+    let answer = Answer::parse(request.query_string().as_bytes());
+    let locale = answer.one("state").and_then(|state| this.leaving.take(state, this.env.now(), |_| true));
+    go_to(&home(locale.unwrap_or_else(|| language(&request, &answer, "lang"))), vec![])
 }
 
 impl DemoServiceProvider {
-    fn forget_session(&self, request: &HttpRequest) {
-        if let Some(cookie) = request.cookie(&self.session_cookie()) {
-            self.finished.take(&digest::fingerprint(cookie.value()), self.env.now(), |_| true);
-        }
+    fn forget_session(&self, request: &HttpRequest) -> Option<Arc<Outcome>> {
+        let cookie = request.cookie(&self.session_cookie())?;
+        self.finished.take(&digest::fingerprint(cookie.value()), self.env.now(), |_| true)
+    }
+
+    /// RP-Initiated Logout 1.0, 2.
+    fn end_session_url(&self, sign_out: &SignOut, locale: Locale) -> Option<String> {
+        let mut url = Url::parse(&sign_out.endpoint).ok()?;
+        let (state, now) = (self.env.entropy().token(), self.env.now());
+        url.query_pairs_mut()
+            .append_pair("id_token_hint", sign_out.id_token.reveal())
+            .append_pair("post_logout_redirect_uri", &self.settings.post_logout_redirect_uri)
+            .append_pair("state", &state)
+            .append_pair("ui_locales", &locale.to_string());
+        self.leaving.insert(state, locale, now + LIFE, now);
+        Some(url.into())
     }
 }
 

@@ -8,7 +8,7 @@ use super::{Grants, store_code};
 use crate::ids::Subject;
 use crate::login::{Grant, Proven};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::Draft;
+use crate::store::{Draft, StoreFault};
 
 impl Grants {
     /// Stores what `grant.code` stands for, then the session that the login begins.
@@ -18,6 +18,8 @@ impl Grants {
     pub async fn issue(&self, grant: Grant) -> Result<(), ErrorCode> {
         let now = self.env.now();
         let request = &grant.request;
+        // The session first: a code must not be redeemable by a login whose session could not be kept.
+        let session = self.begin_session(&grant, now).await?;
         let record = CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
             code_challenge: request.code_challenge.clone(),
@@ -26,6 +28,7 @@ impl Grants {
             auth_time: grant.proven.authentication.auth_time,
             connector: grant.proven.authentication.connector.clone(),
             obtained: grant.proven.authentication.level,
+            session,
             token: TokenRecord {
                 client_id: request.client_id.clone(),
                 subject: grant.proven.subject.clone(),
@@ -38,12 +41,15 @@ impl Grants {
             },
         };
         let code = grant.code.reveal().as_str();
-        let draft = Draft { value: encode(&record)?, expires_at: now + self.lives.code, family: Some(family(code)) };
-        // The session first: a code must not be redeemable by a login whose session could not be kept.
-        self.begin_session(&grant, now).await?;
+        let families = [record.session.clone(), family(code)].into();
+        let draft = Draft { value: encode(&record)?, expires_at: now + self.lives.code, families };
         if let Err(fault) = self.store.insert(code_key(code), draft, now).await {
             self.abandon_session(&grant).await;
-            return Err(store_code(&fault));
+            return Err(match fault {
+                // The person has signed out while this login was being answered.
+                StoreFault::Revoked => ErrorCode::LoginRequired,
+                fault => store_code(&fault),
+            });
         }
         self.end_former_session(&grant).await;
         self.metrics.token_issued("code");

@@ -9,6 +9,7 @@ pub mod client_keys;
 mod code;
 pub mod hint;
 pub mod introspection;
+pub mod logout;
 pub mod mistakes;
 mod records;
 mod seal;

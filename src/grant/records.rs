@@ -26,6 +26,8 @@ pub(super) struct CodeRecord {
     pub connector: ConnectorId,
     /// What the identity provider proved: the gate judges it again.
     pub obtained: Level,
+    /// Ends with the session that it was issued in.
+    pub session: Family,
     pub token: TokenRecord,
 }
 
@@ -52,6 +54,16 @@ pub(super) fn code_key(code: &str) -> Key {
 
 pub(super) fn token_key(token: &str) -> Key {
     key(Kind::Token, token)
+}
+
+/// A logout's way back: of one connector, so that no other can use it up.
+pub(super) fn logout_key(connector: &ConnectorId, state: &str) -> Key {
+    key(Kind::Logout, &format!("back\n{connector}\n{state}"))
+}
+
+/// A logout request that came by POST, and waits for its browser's cookies.
+pub(super) fn parked_key(ticket: &str) -> Key {
+    key(Kind::Logout, &format!("parked\n{ticket}"))
 }
 
 pub(super) fn session_key(cookie: &str) -> Key {

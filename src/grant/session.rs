@@ -1,14 +1,17 @@
 //! Sessions in the store: begun when a login finishes, used again by later ones (decisions 4 and 5).
 
+use std::sync::Arc;
+
 use super::records::{decode, encode, session_key};
 use super::{Grants, store_code};
+use crate::digest;
 use crate::env::Timestamp;
 use crate::identity::Claim;
 use crate::ids::Secret;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{Finished, Session};
-use crate::store::{Draft, Replaced, Version};
+use crate::store::{Draft, Family, Replaced, Version};
 
 /// A use that loses a race against another tab's is noted anew, this often.
 const ATTEMPTS: usize = 5;
@@ -22,8 +25,9 @@ impl Grants {
         Ok(self.load_session(cookie.reveal(), self.env.now()).await?.map(|(session, _)| session))
     }
 
-    /// Notes that the grant's service provider takes part, in a new session or in the one that is reused.
-    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<(), ErrorCode> {
+    /// Notes that the grant's service provider takes part, in a new session or in the one that is reused. Gives the
+    /// family of all that is issued in it.
+    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<Family, ErrorCode> {
         match &grant.session {
             SessionUse::Reused { cookie } => self.use_session(grant, cookie, now).await,
             SessionUse::Fresh { cookie, former } => self.start_session(grant, cookie, former.as_ref(), now).await,
@@ -36,7 +40,7 @@ impl Grants {
         cookie: &Secret<String>,
         former: Option<&Secret<String>>,
         now: Timestamp,
-    ) -> Result<(), ErrorCode> {
+    ) -> Result<Family, ErrorCode> {
         let authentication = &grant.proven.authentication;
         let finished = Finished {
             connector: authentication.connector.clone(),
@@ -47,7 +51,7 @@ impl Grants {
             identity: grant.proven.identity.clone(),
             id_token: authentication.id_token.clone(),
         };
-        let mut session = Session::start(finished, now);
+        let mut session = Session::start(finished, &digest::fingerprint(cookie.reveal()), now);
         // The same person keeps what the session before it knew.
         if let Some(former) = former
             && let Some((before, _)) = self.load_session(former.reveal(), now).await?
@@ -55,9 +59,10 @@ impl Grants {
             session.continue_from(before);
         }
         note(&mut session, grant);
-        let draft = Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), family: None };
+        let draft =
+            Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), families: Arc::default() };
         self.store.insert(session_key(cookie.reveal()), draft, now).await.map_err(|fault| store_code(&fault))?;
-        Ok(())
+        Ok(family_of(&session))
     }
 
     /// Whoever authenticates anew ends the session before (ASVS 5, 7.2.4). Last of all, so that a login that could not
@@ -81,7 +86,7 @@ impl Grants {
         }
     }
 
-    async fn use_session(&self, grant: &Grant, cookie: &Secret<String>, now: Timestamp) -> Result<(), ErrorCode> {
+    async fn use_session(&self, grant: &Grant, cookie: &Secret<String>, now: Timestamp) -> Result<Family, ErrorCode> {
         for _ in 0..ATTEMPTS {
             // It was alive a moment ago: ended meanwhile means that this login may not be answered from it.
             let (mut session, version) = self.load_session(cookie.reveal(), now).await?.ok_or(ErrorCode::LoginRequired)?;
@@ -90,7 +95,7 @@ impl Grants {
             let until = session.expires_at(&self.session_limits);
             let replaced = self.store.replace(&session_key(cookie.reveal()), version, encode(&session)?, until, now).await;
             match replaced.map_err(|fault| store_code(&fault))? {
-                Replaced::Done(_) => return Ok(()),
+                Replaced::Done(_) => return Ok(family_of(&session)),
                 Replaced::Stale => {}
                 Replaced::Gone => return Err(ErrorCode::LoginRequired),
             }
@@ -102,6 +107,11 @@ impl Grants {
         let found = self.store.load(&session_key(cookie), now).await.map_err(|fault| store_code(&fault))?;
         found.map(|record| Ok((decode(&record.value)?, record.version))).transpose()
     }
+}
+
+/// Codes and tokens that end with this session's logout.
+pub(super) fn family_of(session: &Session) -> Family {
+    Family(Arc::from(session.lineage.as_str()))
 }
 
 fn note(session: &mut Session, grant: &Grant) {

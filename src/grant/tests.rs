@@ -5,6 +5,7 @@ mod client;
 mod code;
 mod hint;
 mod introspection;
+mod logout;
 mod seal;
 mod session;
 mod token;

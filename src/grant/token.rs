@@ -55,10 +55,11 @@ impl Grants {
         let id_token = envelope.close(id_token)?;
         let access_token = self.env.entropy().token();
         record.token.issued_at = now;
-        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, family: Some(issued) };
+        let families = [record.session, issued].into();
+        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, families };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
-            // The code was used a second time while this first use was being answered.
+            // The code was used a second time, or its person signed out, while this use was being answered.
             Err(StoreFault::Revoked) => return Err(ErrorCode::CodeReused),
             Err(fault) => return Err(store_code(&fault)),
         }

@@ -83,4 +83,15 @@ pub struct Authentication {
     pub id_token: Option<Secret<String>>,
 }
 
-silent!(Departure, Left, Attempt, Arrival, Authentication);
+/// What a connector needs to end its identity provider's own session, in the browser (RP-Initiated Logout 1.0, 2).
+#[derive(Clone)]
+pub struct Farewell {
+    /// The identity provider's ID token, signed and no longer encrypted.
+    pub id_token: Secret<String>,
+    /// 256 random bits.
+    pub state: String,
+    /// `{base_url}/api/v2/session/end/{connector}`.
+    pub return_uri: String,
+}
+
+silent!(Departure, Left, Attempt, Arrival, Authentication, Farewell);

@@ -290,6 +290,26 @@ catalogue! {
     AcrTooLow = "Y100002" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is lower than the one asked.";
     AcrMissing = "Y100003" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned no level of assurance.";
 
+    // Y19: sessions. Y19, parameter, rule, as Y03: a logout request.
+    LogoutHintMissing = "Y190101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A post_logout_redirect_uri was sent without the id_token_hint that must come with it.";
+    LogoutHintTwice = "Y190102" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter id_token_hint was sent more than once.";
+    LogoutHintInvalid = "Y190103" 400 "invalid_request" Warn Client ServiceProvider "error-bad-request" "The id_token_hint is not an ID token of this hub, or is signed with a key that was retired more than 30 days ago.";
+    LogoutHintEncrypted = "Y190104" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The id_token_hint is encrypted; decrypt the ID token first, and send the signed token that is inside.";
+    LogoutHintAudience = "Y190105" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The id_token_hint was issued to a client_id that is not, or no longer, active here.";
+    PostLogoutUriMissing = "Y190201" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter post_logout_redirect_uri is missing or empty.";
+    PostLogoutUriTwice = "Y190202" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter post_logout_redirect_uri was sent more than once.";
+    PostLogoutUriNotRegistered = "Y190203" 400 "invalid_request" Warn Client ServiceProvider "error-bad-request" "The post_logout_redirect_uri is not registered for the client_id of the id_token_hint; they are compared character for character.";
+    LogoutStateMissing = "Y190301" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter state is missing or empty.";
+    LogoutStateTwice = "Y190302" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter state was sent more than once.";
+    LogoutStateTooShort = "Y190303" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state of a logout must have at least 32 characters.";
+    LogoutStateTooLong = "Y190304" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at most 1024 characters.";
+    LogoutStateCharacters = "Y190305" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must consist of printable ASCII characters.";
+    LogoutClientIdTwice = "Y190402" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_id was sent more than once.";
+    LogoutClientIdDiffers = "Y190403" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The client_id is not the one that the id_token_hint was issued to.";
+    LogoutUiLocalesTwice = "Y190502" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter ui_locales was sent more than once.";
+    LogoutNotForm = "Y193001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must have the content type application/x-www-form-urlencoded.";
+    LogoutPostWithQuery = "Y193002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A POST must carry its parameters in the body, and none in the address.";
+
     // Y33: data providers. Whoever has not proven itself reads the same, whatever was wrong (R206).
     DataProviderUnknown = "Y330001" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";
     DataProviderCredentials = "Y330002" 401 "invalid_client" Warn Client Operator "error-bad-request" "Client authentication failed.";

@@ -23,6 +23,8 @@ pub mod path {
     pub const REVOCATION: &str = "/api/v2/token/revocation";
     pub const INTROSPECTION: &str = "/api/v2/checktoken";
     pub const END_SESSION: &str = "/api/v2/session/end";
+    /// Under [`END_SESSION`], for our own form; so no connector may be called so.
+    pub const END_SESSION_CONFIRM: &str = "/api/v2/session/end/confirm";
 }
 
 /// An endpoint that a hub may lack.

@@ -14,6 +14,7 @@
 //! | [`revocation`] | the revocation request | 6 |
 //! | [`introspection`] | the introspection request and its answer | 6, 11 |
 //! | [`userinfo`] | the bearer token of a userinfo request | 6 |
+//! | [`logout`] | the logout request, and the proven way back | 12 |
 //! | [`error_answer`] | an error as JSON, with its status and challenge | 6, 13 |
 //! | [`discovery`] | the provider configuration document | 14 |
 //! | [`catalogue`] | every error code | 13 |
@@ -26,6 +27,7 @@ pub mod discovery;
 pub mod error_answer;
 pub mod introspection;
 pub mod json;
+pub mod logout;
 pub mod params;
 pub mod pkce;
 pub mod registration;

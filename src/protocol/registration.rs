@@ -21,6 +21,14 @@ pub struct Registration {
     /// The way back where no redirect can be proven.
     pub home_page: String,
     pub consent: Consent,
+    pub logout_parameters: LogoutParameters,
+}
+
+/// Whether a logout request needs `post_logout_redirect_uri` and `state` (R170, R178).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogoutParameters {
+    Required,
+    Optional,
 }
 
 /// What a person is asked before claims are sent (decisions 5).

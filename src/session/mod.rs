@@ -5,6 +5,7 @@
 //! A session exists only after a login has finished, so there is nothing here for an unauthenticated browser to fixate.
 
 pub mod gate;
+pub mod logout;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -33,6 +34,8 @@ pub struct Session {
     pub id_token: Option<Secret<String>>,
     pub started_at: Timestamp,
     pub last_used_at: Timestamp,
+    /// Names what was issued in this session, and in those before it that it continues: a logout ends all of it.
+    pub lineage: String,
     /// The service providers that took part, each with the sets of claims to which this user said yes there.
     participants: BTreeMap<ClientId, Vec<BTreeSet<Claim>>>,
 }
@@ -50,8 +53,9 @@ pub struct Finished {
 }
 
 impl Session {
+    /// `lineage` is a name that no other session has, and that opens nothing.
     #[must_use]
-    pub fn start(finished: Finished, now: Timestamp) -> Self {
+    pub fn start(finished: Finished, lineage: &str, now: Timestamp) -> Self {
         let Finished { connector, upstream_subject, level, evidence, auth_time, identity, id_token } = finished;
         Self {
             connector,
@@ -63,6 +67,7 @@ impl Session {
             id_token,
             started_at: now,
             last_used_at: now,
+            lineage: lineage.to_owned(),
             participants: BTreeMap::new(),
         }
     }
@@ -89,6 +94,7 @@ impl Session {
         // Two people of whom nothing is known are not one.
         if same_account || (self.identity.is_somebody() && self.identity == former.identity) {
             self.participants = former.participants;
+            self.lineage = former.lineage;
         }
     }
 

@@ -19,7 +19,7 @@ fn session(level: Level) -> Session {
         identity: angela(),
         id_token: None,
     };
-    Session::start(finished, START)
+    Session::start(finished, "lineage", START)
 }
 
 fn asked(platform: Platform, level: Level) -> Asked {

@@ -25,7 +25,7 @@ macro_rules! conformance {
             a_record_is_gone_at_its_expiry_and_not_before, expired_code_can_not_be_taken, a_tombstone_ends_too,
             a_spent_code_tells_what_it_issued, insert_goes_over_what_expired_but_not_over_a_tombstone,
             a_full_store_refuses_newcomers_and_keeps_the_others, room_comes_back, codes_and_tokens_share_a_capacity,
-            kinds_do_not_mix, remove_takes_tombstones_too, revocation_is_effective_at_once,
+            kinds_do_not_mix, remove_takes_tombstones_too, revocation_is_effective_at_once, either_family_revokes,
             a_revoked_family_opens_again_without_its_old_records, a_tombstone_survives_revocation,
             many_redeem_one_code_and_one_wins, many_use_one_assertion_and_one_is_first, used_assertions_have_a_capacity_of_their_own, many_replace_and_none_is_lost, many_insert_and_capacity_holds,
             revocation_reaches_what_is_inserted_meanwhile, agrees_with_a_simple_model);
@@ -55,11 +55,11 @@ pub fn code(name: &str) -> Key {
 }
 
 pub fn draft(value: &str, expires_at: Timestamp) -> Draft {
-    Draft { value: value.into(), expires_at, family: None }
+    Draft { value: value.into(), expires_at, families: Arc::default() }
 }
 
 pub fn kin(value: &str, expires_at: Timestamp, family: &str) -> Draft {
-    Draft { family: Some(Family(family.into())), ..draft(value, expires_at) }
+    Draft { families: [Family(family.into())].into(), ..draft(value, expires_at) }
 }
 
 /// The value of a live record.

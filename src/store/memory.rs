@@ -16,7 +16,7 @@ use async_trait::async_trait;
 use moka::ops::compute::Op;
 
 use crate::env::Timestamp;
-use crate::store::revocations::{Born, Revocations};
+use crate::store::revocations::Revocations;
 use crate::store::{Capacities, Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
 
 use shelves::{Pool, Shelves, Slot, State, kept_for};
@@ -72,7 +72,7 @@ impl MemoryStore {
     }
 
     fn is_revoked(&self, slot: &Slot) -> bool {
-        slot.family.as_ref().is_some_and(|family| self.revocations.reach(family, slot.born))
+        self.revocations.reach(&slot.families, slot.born)
     }
 }
 
@@ -86,17 +86,14 @@ impl fmt::Debug for MemoryStore {
 impl Store for MemoryStore {
     async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
         let shelf = self.shelves.of(key.kind);
-        let born = match &draft.family {
-            Some(family) => self.revocations.admit(family, draft.expires_at, now).ok_or(StoreFault::Revoked)?,
-            None => Born::default(),
-        };
+        let born = self.revocations.admit(&draft.families, draft.expires_at, now).ok_or(StoreFault::Revoked)?;
         let slot = Slot {
             version: Version(1),
             state: State::Live,
             value: draft.value.into(),
             expires_at: draft.expires_at,
             kept_for: kept_for(draft.expires_at, now),
-            family: draft.family,
+            families: draft.families,
             born,
         };
         let attempt = || {
@@ -224,6 +221,7 @@ impl Janitor {
 mod tests {
     use super::*;
     use crate::store::conformance::{self, conformance};
+    use crate::store::revocations::Born;
 
     async fn memory(capacities: Capacities) -> Arc<dyn Store> {
         Arc::new(MemoryStore::new(capacities))
@@ -250,7 +248,7 @@ mod tests {
             value: Arc::from([]),
             expires_at: Timestamp::from_seconds(9),
             kept_for: Duration::ZERO,
-            family: None,
+            families: Arc::default(),
             born: Born::default(),
         };
         assert!(shelf.admit());
@@ -258,7 +256,7 @@ mod tests {
         shelf.records.insert(Arc::clone(&name), short);
         assert!(shelf.records.get(&name).is_none(), "expired for moka at once");
         let key = Key { kind: Kind::Login, name };
-        let draft = Draft { value: vec![], expires_at: Timestamp::from_seconds(9), family: None };
+        let draft = Draft { value: vec![], expires_at: Timestamp::from_seconds(9), families: Arc::default() };
         store.insert(key, draft, Timestamp::from_seconds(1)).await.unwrap();
         assert_eq!(store.count(Kind::Login), 1);
     }

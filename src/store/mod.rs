@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 
 use crate::env::Timestamp;
 
@@ -52,8 +53,8 @@ impl fmt::Debug for Key {
     }
 }
 
-/// Records that are revoked together: all codes and tokens of one session or one grant.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+/// Records that are revoked together: all codes and tokens of one session, or of one grant.
+#[derive(Clone, PartialEq, Eq, Hash, Debug, Serialize, Deserialize)]
 pub struct Family(pub Arc<str>);
 
 /// Grows by one with each `replace`; the first is 1.
@@ -64,7 +65,8 @@ pub struct Version(pub u64);
 pub struct Draft {
     pub value: Vec<u8>,
     pub expires_at: Timestamp,
-    pub family: Option<Family>,
+    /// A record is gone as soon as one of these is revoked.
+    pub families: Arc<[Family]>,
 }
 
 #[derive(Clone, Debug)]
@@ -101,8 +103,8 @@ pub enum StoreFault {
     /// `insert` found a live record under this key, or a tombstone: what was spent does not come back.
     #[error("the key is taken")]
     Exists,
-    /// `insert` into a family that has been revoked.
-    #[error("the family is revoked")]
+    /// `insert` into families of which one has been revoked.
+    #[error("a family is revoked")]
     Revoked,
     #[error("the store does not answer: {0}")]
     Unavailable(String),
@@ -120,7 +122,7 @@ pub trait Store: Send + Sync {
     /// `Unavailable`.
     async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault>;
 
-    /// Replaces value and expiry (the family stays) if the record still has the expected version.
+    /// Replaces value and expiry (the families stay) if the record still has the expected version.
     /// # Errors
     /// `Unavailable`.
     async fn replace(
@@ -133,7 +135,7 @@ pub trait Store: Send + Sync {
     ) -> Result<Replaced, StoreFault>;
 
     /// Takes the record, leaving `tombstone` until `tombstone_until`. Exactly one of any number of callers wins.
-    /// A tombstone survives the revocation of its family: it must be able to tell what it issued.
+    /// A tombstone survives the revocation of its families: it must be able to tell what it issued.
     /// # Errors
     /// `Unavailable`.
     async fn take(&self, key: &Key, tombstone: Vec<u8>, tombstone_until: Timestamp, now: Timestamp) -> Result<Taken, StoreFault>;

@@ -41,14 +41,17 @@ struct Mark {
 }
 
 impl Revocations {
-    /// The place of a record that joins the family now; `None` while the family is closed.
-    pub fn admit(&self, family: &Family, expires_at: Timestamp, now: Timestamp) -> Option<Born> {
+    /// The place of a record that joins these families now; `None` while one of them is closed.
+    pub fn admit(&self, families: &[Family], expires_at: Timestamp, now: Timestamp) -> Option<Born> {
+        if families.is_empty() {
+            return Some(Born::default());
+        }
         // The place is drawn first: a revocation that comes between here and the record's insertion still reaches it.
         let born = self.draw();
         self.outlive(expires_at);
         let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
-        let closed = ledger.marks.get(family).is_some_and(|mark| now < mark.until);
-        (!closed).then_some(born)
+        let closed = |family: &Family| ledger.marks.get(family).is_some_and(|mark| now < mark.until);
+        (!families.iter().any(closed)).then_some(born)
     }
 
     /// Some record may now live until then.
@@ -56,10 +59,13 @@ impl Revocations {
         self.horizon.fetch_max(expires_at.millis(), Ordering::SeqCst);
     }
 
-    /// True if the family has been revoked since that place was drawn.
-    pub fn reach(&self, family: &Family, born: Born) -> bool {
+    /// True if one of the families has been revoked since that place was drawn.
+    pub fn reach(&self, families: &[Family], born: Born) -> bool {
+        if families.is_empty() {
+            return false;
+        }
         let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
-        ledger.marks.get(family).is_some_and(|mark| born < mark.at)
+        families.iter().any(|family| ledger.marks.get(family).is_some_and(|mark| born < mark.at))
     }
 
     pub fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) {
@@ -100,12 +106,12 @@ mod tests {
     fn old_revocations_are_forgotten_and_young_ones_are_not() {
         let revocations = Revocations::default();
         let family = |n: u64| Family(n.to_string().into());
-        let record = revocations.admit(&family(0), at(500), at(1)).unwrap();
+        let record = revocations.admit(&[family(0)], at(500), at(1)).unwrap();
         for n in 0..=1024 {
             revocations.revoke(&family(n), at(10), at(1));
         }
         revocations.revoke(&family(0), at(10), at(499));
-        assert!(revocations.reach(&family(0), record), "its record lives until 500");
+        assert!(revocations.reach(&[family(0)], record), "its record lives until 500");
         for n in 2000..=4100 {
             revocations.revoke(&family(n), at(10), at(500));
         }

@@ -68,6 +68,7 @@ pub struct Metrics {
     actors_live: IntGaugeVec,
     actors_activated: IntCounterVec,
     actors_passivated: IntCounterVec,
+    logouts: IntCounterVec,
     tokens_issued: IntCounterVec,
     token_refusals: IntCounterVec,
     introspections: IntCounterVec,
@@ -120,6 +121,7 @@ impl Metrics {
             actors_live: declare.gauges("actors_live", "Actors in memory.", &["actor"])?,
             actors_activated: declare.counters("actors_activated_total", "Actors started.", &["actor"])?,
             actors_passivated: declare.counters("actors_passivated_total", "Actors that went to sleep.", &["actor"])?,
+            logouts: declare.counters("logouts_total", "Logout requests, by what came of them.", &["outcome"])?,
             tokens_issued: declare.counters("tokens_issued_total", "Codes and tokens issued.", &["kind"])?,
             token_refusals: declare.counters("token_refusals_total", "Codes and tokens refused.", &["reason"])?,
             introspections: declare.counters(
@@ -253,6 +255,11 @@ impl Metrics {
     /// The actor ended for another reason: done, crashed, or its connector was removed.
     pub fn actor_stopped(&self, actor: &'static str) {
         self.actors_live.with_label_values(&[actor]).dec();
+    }
+
+    /// `outcome` is one of a handful: `provider`, `here`, `asked`, `nobody`, `refused`, `returned`.
+    pub fn logout(&self, outcome: &'static str) {
+        self.logouts.with_label_values(&[outcome]).inc();
     }
 
     pub fn token_issued(&self, kind: &'static str) {

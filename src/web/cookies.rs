@@ -73,6 +73,11 @@ impl Cookies {
         self.marked(self.session_name.clone(), value.reveal().clone()).finish()
     }
 
+    #[must_use]
+    pub fn forget_session(&self) -> Cookie<'static> {
+        self.marked(self.session_name.clone(), String::new()).max_age(CookieDuration::ZERO).finish()
+    }
+
     fn login_name(&self, hash: &InteractionHash) -> String {
         let start = hash.as_str().get(..NAME_LENGTH).unwrap_or_default();
         format!("{}{start}", self.login_prefix)

@@ -1,5 +1,5 @@
-//! Each form carries an HMAC under its login's own secret: the login cookie's value, which no other site and no other
-//! login knows (decisions 4). No state is kept for it.
+//! Each form carries an HMAC under its login's own secret, or its session's: the cookie's value, which no other site and no
+//! other login knows (decisions 4). No state is kept for it.
 
 use actix_web::HttpRequest;
 
@@ -14,6 +14,8 @@ pub enum Purpose {
     Cancel,
     /// Binds what was shown as well.
     Consent,
+    /// Under the session's own secret; binds what the logout asked for.
+    LogOut,
 }
 
 impl Purpose {
@@ -22,6 +24,7 @@ impl Purpose {
             Self::Choose => b"choose",
             Self::Cancel => b"cancel",
             Self::Consent => b"consent",
+            Self::LogOut => b"log out",
         }
     }
 }
@@ -64,7 +67,9 @@ mod tests {
         let good = token(&mine, Purpose::Consent, "shown");
         assert_eq!(check(&mine, Purpose::Consent, "shown", Some(&good)), Ok(()));
         assert_eq!(check(&other, Purpose::Consent, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
-        assert_eq!(check(&mine, Purpose::Choose, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
+        for other in [Purpose::Choose, Purpose::Cancel, Purpose::LogOut] {
+            assert_eq!(check(&mine, other, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
+        }
         assert_eq!(check(&mine, Purpose::Consent, "else", Some(&good)), Err(ErrorCode::CsrfWrong));
         assert_eq!(check(&mine, Purpose::Consent, "shown", None), Err(ErrorCode::CsrfMissing));
         assert_eq!(check(&mine, Purpose::Consent, "shown", Some("")), Err(ErrorCode::CsrfMissing));

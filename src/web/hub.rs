@@ -8,7 +8,7 @@ use arc_swap::ArcSwap;
 
 use super::cookies::Cookies;
 use super::pages::Theme;
-use crate::actor::{Connectors, Logins};
+use crate::actor::{Connectors, Logins, Logouts};
 use crate::assurance::Platform;
 use crate::config::Federation;
 use crate::config::theme::Logo;
@@ -25,6 +25,7 @@ pub struct Hub {
     pub issuer: String,
     pub federation: Arc<Federation>,
     pub logins: Logins,
+    pub logouts: Logouts,
     pub connectors: Connectors,
     pub grants: Arc<Grants>,
     pub metrics: Arc<Metrics>,

@@ -8,6 +8,7 @@
 //! | [`metadata`] | discovery, keys |
 //! | [`authorize`] | authorize, by GET and POST, and its older path |
 //! | [`login`] | interaction, provider, cancel, callback, consent |
+//! | [`logout`] | session/end, its confirmation, the way back from an identity provider |
 //! | [`token`] | token, userinfo |
 //! | [`sandbox`] | the sandbox identity provider's page |
 //! | [`private`] | livez, readyz, metrics, on the other listener |
@@ -21,6 +22,7 @@ mod host;
 pub mod hub;
 pub mod introspection;
 pub mod login;
+pub mod logout;
 pub mod metadata;
 pub mod pages;
 pub mod private;

@@ -14,13 +14,38 @@ use crate::env::Env;
 use crate::ids::{ClientId, InteractionHash, Secret, SupportId};
 use crate::login::{self, Problem};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::discovery::path;
 use crate::telemetry;
 
 /// The 400 page of the protocol's surface: `Y000400`, and the precise code beside it. No link to anything unproven.
 #[must_use]
 pub fn bad_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
+    malformed(hub, request, precise, Vec::new())
+}
+
+/// The same for a logout, with the way to sign out here all the same; nothing was ended.
+#[must_use]
+pub fn bad_logout(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
+    malformed(hub, request, precise, vec![sign_out()])
+}
+
+/// The form that confirms a logout came without its protection, or the hub could not end the session.
+#[must_use]
+pub fn not_logged_out(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+    let mut error = plain(hub, code);
+    error.ways = vec![sign_out()];
+    telemetry::refused(Some(&error.support_id), code, "a logout was not done");
+    respond(hub, locale(request, &[]), &error)
+}
+
+fn sign_out() -> Way {
+    Way::SignOut { href: path::END_SESSION.to_owned() }
+}
+
+fn malformed(hub: &Hub, request: &HttpRequest, precise: ErrorCode, ways: Vec<Way>) -> HttpResponse {
     let entry = precise.entry();
     let mut error = plain(hub, ErrorCode::BadRequest);
+    error.ways = ways;
     if precise != ErrorCode::BadRequest {
         error.detail = Some(Detail { code: entry.code.to_owned(), line: entry.description.to_owned() });
     }

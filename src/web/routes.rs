@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 use super::answer::json_error;
 use super::hub::{Hub, Sandbox};
 use super::shell::is_for_programs;
-use super::{authorize, form, introspection, login, metadata, problem, sandbox, token};
+use super::{authorize, form, introspection, login, logout, metadata, problem, sandbox, token};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 
@@ -35,6 +35,10 @@ pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
             vec![web::get().to(login::review), web::post().to(login::consent)],
         ))
         .service(at("/api/v2/callback/{connector}", "GET", vec![web::get().to(login::callback)]))
+        .service(at(path::END_SESSION, "GET, POST", vec![web::get().to(logout::get), web::post().to(logout::post)]))
+        // Before the next, which would take it for a connector.
+        .service(at(path::END_SESSION_CONFIRM, "POST", vec![web::post().to(logout::confirm)]))
+        .service(at("/api/v2/session/end/{connector}", "GET", vec![web::get().to(logout::come_back)]))
         .service(at("/assets/logo", "GET", vec![web::get().to(metadata::logo)]))
         .service(at(path::TOKEN, "POST", vec![web::post().to(token::token)]))
         .service(at(path::USERINFO, "GET, POST", vec![web::get().to(token::userinfo), web::post().to(token::userinfo)]))

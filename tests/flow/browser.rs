@@ -271,6 +271,11 @@ impl<'b> Page<'b> {
         if of_page.is_empty() { markup::texts(body, "code") } else { of_page }
     }
 
+    /// The question whether to sign out.
+    pub fn is_question(&self) -> bool {
+        self.answer.status == 200 && self.forms().iter().any(|form| form.action.ends_with("/session/end/confirm"))
+    }
+
     /// Asserts that this is an error page or a banner with this status and code.
     #[track_caller]
     pub fn told(self, status: u16, code: &str) -> Self {

@@ -95,6 +95,10 @@ pub fn redirect_uri(service: &str) -> String {
     format!("https://{service}.example/callback?tenant=7")
 }
 
+pub fn post_logout_redirect_uri(service: &str) -> String {
+    format!("https://{service}.example/out?tenant=7")
+}
+
 /// The same on the high platform: identities are the providers', who prove up to eidas3, and eidas2 at most.
 pub fn write_high(folder: &Path, services: &[(&str, String)]) {
     let settings = SETTINGS.replace("\"standard\"", "\"high\"").replace("register.file.path = \"register.csv\"\n", "");
@@ -148,12 +152,14 @@ client_id = "{id}"
 name = {{ fr = "Le service {id}", en = "The {id}" }}
 home_page = "{home}"
 redirect_uris = ["{redirect}"]
+post_logout_redirect_uris = ["{out}"]
 scopes = [{scopes}]
 secrets = [{{ env = "CLIENT_SECRET" }}]
 {more}
 "#,
         home = home_page(id),
         redirect = redirect_uri(id),
+        out = post_logout_redirect_uri(id),
     )
 }
 

@@ -17,6 +17,7 @@ use passerelle::env::Env;
 use serde_json::{Map, Value, json};
 
 use super::browser::Browser;
+use super::federation::post_logout_redirect_uri;
 use super::hub::TestHub;
 use super::service::{Authorize, Received};
 
@@ -44,6 +45,12 @@ fn inline(alg: &str, private: &Jwk) -> String {
 
 /// As the service provider does: its private key, then the hub's signature.
 async fn unsealed(hub: &TestHub, jwe: &str, alg: &str, private: &Jwk) -> (Value, Map<String, Value>) {
+    let (header, jws) = inside(jwe, alg, private);
+    (header, hub.opened(&jws).await)
+}
+
+/// The JWE's header, and the signed token in it.
+fn inside(jwe: &str, alg: &str, private: &Jwk) -> (Value, String) {
     let decrypter: Box<dyn JweDecrypter> = match alg {
         "ECDH-ES" => Box::new(ECDH_ES.decrypter_from_jwk(private).unwrap()),
         "RSA-OAEP-256" => Box::new(RSA_OAEP_256.decrypter_from_jwk(private).unwrap()),
@@ -51,8 +58,7 @@ async fn unsealed(hub: &TestHub, jwe: &str, alg: &str, private: &Jwk) -> (Value,
         other => panic!("{other}"),
     };
     let (jws, header) = josekit::jwe::deserialize_compact(jwe, decrypter.as_ref()).unwrap();
-    let header = Value::Object(header.as_ref().clone());
-    (header, hub.opened(std::str::from_utf8(&jws).unwrap()).await)
+    (Value::Object(header.as_ref().clone()), String::from_utf8(jws).unwrap())
 }
 
 /// The token answer of a code.
@@ -208,6 +214,29 @@ async fn a_session_lasts_ten_minutes_from_the_authentication_and_eidas3_is_never
     assert!(browser.authorize(&again("eidas2")).await.is_consent());
     hub.advance(Duration::from_millis(1));
     assert!(browser.authorize(&again("eidas2")).await.is_choice());
+}
+
+// R175
+#[actix_web::test]
+async fn the_hint_of_a_logout_is_the_decrypted_token() {
+    let hub = vault().await;
+    let browser = hub.browser();
+    let tokens = redeemed(&hub, "vault", &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await).await;
+    let sealed = tokens["id_token"].as_str().unwrap();
+    let (_, signed) = inside(sealed, "ECDH-ES", &EC);
+    let end = async |hint: &str| {
+        let uri = post_logout_redirect_uri("vault");
+        let pairs =
+            [("id_token_hint", hint), ("post_logout_redirect_uri", &uri), ("state", "a state of more than 32 characters")];
+        let query = url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish();
+        browser.open(&format!("/api/v2/session/end?{query}")).await
+    };
+    let page = end(sealed).await.told(400, "Y000400");
+    assert!(page.answer.body.contains("Y190104") && page.answer.body.contains("decrypt the ID token first"));
+    assert!(browser.session().is_some());
+    assert!(end(&signed).await.url.starts_with(&post_logout_redirect_uri("vault")));
+    assert_eq!(browser.session(), None);
+    assert_eq!(hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status, 401);
 }
 
 #[actix_web::test]

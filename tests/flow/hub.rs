@@ -16,6 +16,9 @@ use actix_web::{App, HttpResponse};
 use passerelle::app::{Keys, Parts, Program};
 use passerelle::config::{self, Environment, Loaded};
 use passerelle::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
+use passerelle::grant::logout::Destination;
+use passerelle::protocol::logout::{self, LogoutRequest};
+use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
 use passerelle::web::{Hub, routes};
 use tempfile::TempDir;
@@ -123,6 +126,16 @@ impl TestHub {
 
     pub fn now(&self) -> Timestamp {
         self.clock.now()
+    }
+
+    /// Keeps the way back of a whole logout request, as if the browser had left for this identity provider's logout.
+    pub async fn keep_logout(&self, connector: &str, state: &str, request: &[(&str, &str)]) {
+        let hub = &self.hub;
+        let pairs = request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let asked = logout::check(&Params::new(pairs), hub.federation.as_ref(), |hint| hub.grants.logout_hint(hint));
+        let LogoutRequest::Named { hint, back } = asked.unwrap() else { panic!("it names nobody") };
+        let kept = Destination { service_provider: Some(hint.audience), back };
+        hub.grants.keep_destination(&connector.into(), state, &kept).await.unwrap();
     }
 
     /// What the hub does by itself every few seconds.

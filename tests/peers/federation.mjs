@@ -9,25 +9,26 @@ export const SCOPE = 'openid given_name family_name birthdate gender birthplace 
 const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
 
 /**
- * { hub, idp, sps, sp, other, …, stop }. Service providers are { id, secret, redirectUri }: on standard `sp` and `other`,
+ * { hub, idp, sps, sp, other, …, stop }. Service providers are { id, secret, redirectUri, postLogoutUri }: on standard `sp` and `other`,
  * and on both platforms those of `more`, which gives { secret, extra } by name, `extra` being lines of the file. They are
  * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
  * `configure`.
  */
 export async function startFederation(name, more = {}, { platform = 'standard', amr, files: moreFiles = {} } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
-  const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback` });
+  const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, postLogoutUri: `http://localhost:${port}/sp/${id}/out` });
   const files = platform === 'standard' ? { alpha: {}, beta: {}, ...more } : more;
   const sps = Object.fromEntries(Object.entries(files).map(([id, own]) => [id, { ...provider(id), ...own }]));
   const idp = await startIdp({
     port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', amr,
     redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
+    client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`] },
   });
   const scopes = [...SCOPE.split(' '), 'profile', 'birth', 'identite_pivot'];
   try {
     const hub = await startHub(name, {
       port, privatePort, platform, files: moreFiles,
-      sps: Object.values(sps).map((s) => ({ ...s, redirectUris: [s.redirectUri], scopes })),
+      sps: Object.values(sps).map((s) => ({ ...s, redirectUris: [s.redirectUri], postLogoutUris: [s.postLogoutUri], scopes })),
       connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"', { levels: LEVELS[platform] }) },
     });
     return { ...sps, hub, idp, sps, sp: sps.alpha, other: sps.beta, stop: async () => { await hub.stop(); await idp.close(); } };

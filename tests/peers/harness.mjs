@@ -89,7 +89,7 @@ const REGISTERS = { standard: '[register.file]\npath = "register.csv"', high: ''
 
 /**
  * A folder with a whole configuration.
- * sps: [{ id, secret, redirectUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
+ * sps: [{ id, secret, redirectUris, postLogoutUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
  * register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
  */
 export function configure({ port, privatePort, sps, connectors, settings = '', platform = 'standard', register = REGISTERS[platform], files = {} }) {
@@ -122,6 +122,7 @@ reload_seconds = 1
 name = { fr = ${text(`Service ${sp.id}`)}, en = ${text(`Service ${sp.id}`)} }
 home_page = "http://localhost:${port}/home"
 redirect_uris = ${list(sp.redirectUris)}
+post_logout_redirect_uris = ${list(sp.postLogoutUris ?? [])}
 scopes = ${list(sp.scopes ?? ['openid', 'profile', 'birth', 'email', 'identite_pivot'])}
 ${sp.secret ? `secrets = [{ sha256 = ${text(sha256(sp.secret).toString('hex'))} }]` : ''}
 ${sp.extra ?? ''}

@@ -1,4 +1,5 @@
-//! The authorization request to the identity provider (OpenID Connect Core 1.0, 3.1.2.1).
+//! The requests that the browser carries to the identity provider: authorization (OpenID Connect Core 1.0, 3.1.2.1) and
+//! logout (RP-Initiated Logout 1.0, 2).
 //!
 //! Owns: what is sent along with the browser. Must not know: what comes back.
 
@@ -15,7 +16,7 @@ use super::metadata::Provider;
 use crate::assurance::acr::Agreement;
 use crate::config::model::{AuthTimeSource, OidcKind};
 use crate::connector::ConnectorFault;
-use crate::login::upstream::Departure;
+use crate::login::upstream::{Departure, Farewell};
 use crate::protocol::catalogue::ErrorCode;
 
 /// `amr`, asked for as a service provider of this hub does (OpenID Connect Core 1.0, 5.5).
@@ -74,4 +75,14 @@ pub fn url(provider: &Provider, kind: &OidcKind, agreement: &Agreement, departur
         request = request.add_extra_param(name.clone(), value.clone());
     }
     Ok(request.url().0)
+}
+
+/// The logout request; what the endpoint's own query holds stays.
+pub fn end_session_url(endpoint: &Url, farewell: &Farewell) -> Url {
+    let mut url = endpoint.clone();
+    url.query_pairs_mut()
+        .append_pair("id_token_hint", farewell.id_token.reveal())
+        .append_pair("post_logout_redirect_uri", &farewell.return_uri)
+        .append_pair("state", &farewell.state);
+    url
 }

@@ -35,6 +35,8 @@ pub struct Provider {
     pub token_endpoint: String,
     pub userinfo_endpoint: Option<Url>,
     pub jwks_uri: Url,
+    /// RP-Initiated Logout 1.0, 2.1.
+    pub end_session_endpoint: Option<Url>,
     /// It announced that its authorization answers carry `iss` (RFC 9207, 3).
     pub iss_expected: bool,
 }
@@ -43,6 +45,9 @@ pub struct Provider {
 struct Announced {
     #[serde(default)]
     authorization_response_iss_parameter_supported: bool,
+    /// Whatever it is: logins must not depend on it.
+    #[serde(default)]
+    end_session_endpoint: Value,
 }
 
 impl AdditionalProviderMetadata for Announced {}
@@ -79,6 +84,7 @@ pub async fn fetch(
                 token: &endpoints.token,
                 userinfo: Some(&endpoints.userinfo),
                 jwks: &endpoints.jwks,
+                end_session: endpoints.end_session.as_deref(),
                 iss_expected: endpoints.iss_parameter,
             };
             (addresses, std::time::Duration::from_secs(86_400))
@@ -128,6 +134,7 @@ struct Addresses<'a> {
     token: &'a str,
     userinfo: Option<&'a str>,
     jwks: &'a str,
+    end_session: Option<&'a str>,
     iss_expected: bool,
 }
 
@@ -141,6 +148,7 @@ impl<'a> Addresses<'a> {
             token,
             userinfo: document.userinfo_endpoint().map(|url| url.as_str()),
             jwks: document.jwks_uri(),
+            end_session: document.additional_metadata().end_session_endpoint.as_str(),
             iss_expected: document.additional_metadata().authorization_response_iss_parameter_supported,
         })
     }
@@ -180,6 +188,12 @@ impl<'a> Addresses<'a> {
             token_endpoint: self.token.to_owned(),
             userinfo_endpoint: self.userinfo.map(|text| admit("userinfo_endpoint", text)).transpose()?,
             jwks_uri: admit("jwks_uri", self.jwks)?,
+            end_session_endpoint: self.end_session.and_then(|text| {
+                let refused = |fault: &ConnectorFault| {
+                    tracing::warn!(issuer = kind.issuer, %fault, "nobody is sent to this identity provider's logout");
+                };
+                admit("end_session_endpoint", text).inspect_err(refused).ok()
+            }),
             iss_expected: self.iss_expected,
         })
     }

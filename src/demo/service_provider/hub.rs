@@ -35,6 +35,8 @@ pub struct Metadata {
     pub token_endpoint: String,
     pub userinfo_endpoint: String,
     pub jwks_uri: String,
+    /// RP-Initiated Logout 1.0, 2.1.
+    pub end_session_endpoint: Option<String>,
     /// RFC 9207, 3.
     #[serde(default)]
     pub authorization_response_iss_parameter_supported: bool,

@@ -8,6 +8,7 @@ use serde_json::{Map, Value};
 
 use crate::digest;
 use crate::env::Timestamp;
+use crate::ids::Secret;
 use crate::protocol::acr::Level;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
@@ -35,6 +36,8 @@ pub struct Expected<'a> {
 pub struct Proven {
     /// The JWE's header, where it came sealed.
     pub seal: Option<Map<String, Value>>,
+    /// As it was signed, no longer sealed.
+    pub compact: Secret<String>,
     pub jws: Opened,
 }
 
@@ -124,7 +127,8 @@ fn open(kind: Token, token: &str, keys: &VerificationKeys, expected: &Expected<'
     // Who sealed it is unknown, for our public key is everyone's: only the signature inside proves anything.
     let signed = unsealed.as_ref().map_or(token, |jws| jws.reveal().as_str());
     let jws = open_jws(signed, expected.alg, keys).map_err(|fault| Refusal::Jws(kind, fault))?;
-    let proven = Proven { seal: unsealed.as_ref().and_then(|_| header(token)), jws };
+    let compact = Secret::new(signed.to_owned());
+    let proven = Proven { seal: unsealed.as_ref().and_then(|_| header(token)), compact, jws };
     if text(&proven, "iss") != Some(expected.issuer) {
         return Err(Refusal::Issuer(kind)); // Core 3.1.3.7, 2
     }

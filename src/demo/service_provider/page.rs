@@ -45,7 +45,7 @@ pub fn home(locale: Locale) -> String {
 
 /// A token taken apart, each part as indented JSON.
 pub fn parts(token: &Proven) -> TokenParts {
-    let Proven { seal, jws } = token;
+    let Proven { seal, jws, .. } = token;
     TokenParts { seal: seal.as_ref().map(indented), header: indented(&jws.header), payload: indented(&jws.claims) }
 }
 

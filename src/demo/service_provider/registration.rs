@@ -12,6 +12,8 @@ use crate::token::open::Sealing;
 pub struct Settings {
     /// Registered at both hubs; its path is `/callback`.
     pub redirect_uri: String,
+    /// Registered at both hubs; its path is `/signed-out`.
+    pub post_logout_redirect_uri: String,
     /// Begins the names of its cookies: cookies ignore ports, and the hubs may run on the same host.
     pub cookie_prefix: String,
     /// Its own keys, to which the high platform seals.

@@ -59,6 +59,7 @@ fn hub_routes(config: &mut web::ServiceConfig) {
                     json!({
                         "issuer": hub.issuer, "authorization_endpoint": at("/authorize"), "token_endpoint": at("/token"),
                         "userinfo_endpoint": at("/userinfo"), "jwks_uri": at("/jwks"),
+                        "end_session_endpoint": at("/end?tenant=7"),
                         "authorization_response_iss_parameter_supported": true,
                     })
                     .to_string(),
@@ -116,6 +117,7 @@ fn service_provider_of(standard: &str, high: &str) -> This {
     };
     let settings = Settings {
         redirect_uri: "http://localhost:9/callback".into(),
+        post_logout_redirect_uri: "http://localhost:9/signed-out".into(),
         cookie_prefix: "sp".into(),
         keys: Arc::clone(&KEYS),
         standard: registration(standard, None),
@@ -190,7 +192,16 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
     assert_eq!(replayed.status(), StatusCode::BAD_REQUEST, "an answer counts once");
 
     let session = set_cookies(&callback);
-    call(&this, test::TestRequest::post().uri("/logout"), &session).await;
+    let leaving = call(&this, test::TestRequest::post().uri("/logout").set_payload("ui_locales=en"), &session).await;
+    let end = Url::parse(leaving.headers().get("location").unwrap().to_str().unwrap()).unwrap();
+    assert!(end.as_str().starts_with(&format!("{}/end?tenant=7&id_token_hint=ey", hub.issuer)), "{end}");
+    let sent = Answer::parse(end.query().unwrap().as_bytes());
+    assert_eq!(sent.one("post_logout_redirect_uri"), Some("http://localhost:9/signed-out"));
+    assert!(sent.one("state").unwrap().len() >= 32);
+    let back = test::TestRequest::get().uri(&format!("/signed-out?state={}", sent.one("state").unwrap()));
+    assert_eq!(call(&this, back, &[]).await.headers().get("location").unwrap(), "/?lang=en");
+    let unknown = call(&this, test::TestRequest::get().uri("/signed-out?state=x&lang=fr"), &[]).await;
+    assert_eq!(unknown.headers().get("location").unwrap(), "/?lang=fr");
     let page = text(call(&this, test::TestRequest::get().uri("/"), &session).await).await;
     assert!(page.contains("action=\"/login\"") && !page.contains("Ada"), "{page}");
     handle.stop(false).await;
@@ -206,7 +217,12 @@ async fn sealed_tokens_are_opened_and_shown_with_their_headers() {
         let (sent, cookies) = begin_at(&this, &hub, level).await;
         assert_eq!(sent.one("acr_values"), Some(level));
         let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &hub.issuer)];
-        let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
+        let callback = come_back(&this, &query, &cookies).await;
+        let page = shown(&this, &callback).await;
+        let leaving = call(&this, test::TestRequest::post().uri("/logout"), &set_cookies(&callback)).await;
+        let end = Url::parse(leaving.headers().get("location").unwrap().to_str().unwrap()).unwrap();
+        let hint = Answer::parse(end.query().unwrap().as_bytes()).one("id_token_hint").unwrap().to_owned();
+        assert_eq!(hint.split('.').count(), 3, "R175: the decrypted token");
         assert!(page.contains("Ada &#60;b&#62;"), "{page}");
         for (shown, times) in [("ECDH-ES", 2), ("A256GCM", 2), ("ES256", 2), (level, 2)] {
             assert!(page.matches(shown).count() >= times, "{shown}: {page}");

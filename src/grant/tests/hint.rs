@@ -14,6 +14,7 @@ use crate::ids::{Secret, Subject};
 use crate::login::samples::{OPENED, request};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::logout::Hint;
 use crate::protocol::token::TokenRequest;
 use crate::token::keyring::HINT_LIFE;
 use crate::token::keyring::tests::RING;
@@ -81,6 +82,9 @@ async fn forged_and_borrowed_hints_are_refused() {
         ring.sign(SigningAlg::ES256, "JWT", &payload, OPENED + Duration::from_secs(1)).await.unwrap()
     };
     let own: &'static Keyring = &RING;
+    // With every claim of an ID token, as none has: the type alone is enough.
+    let payload = claims.to_string().into_bytes();
+    let introspection = RING.sign(SigningAlg::ES256, "token-introspection+jwt", &payload, OPENED + Duration::from_secs(1));
     for (attack, hint) in [
         ("signed by a foreign key", by(&FOREIGN, claims.to_string().into_bytes()).await),
         ("a userinfo answer", userinfo),
@@ -90,10 +94,20 @@ async fn forged_and_borrowed_hints_are_refused() {
         ("for another SP", by(own, changed("aud", json!("other"))).await),
         ("of another issuer that shares our keys", by(own, changed("iss", json!("https://hub.example/api/v3"))).await),
         ("without subject", by(own, changed("sub", json!(null))).await),
+        ("of the future", by(own, changed("iat", json!(OPENED.seconds() + 3600))).await),
+        ("without issue time", by(own, changed("iat", json!(null))).await),
+        ("an introspection answer", introspection.await.unwrap()),
         ("an access token", access_token),
         ("not a token", "hint".into()),
     ] {
         assert_eq!(wanted(&hub, &hint), Err(ErrorCode::IdTokenHintInvalid), "{attack}");
+        let at_logout = hub.grants.logout_hint(&hint);
+        // There it is the hint that says which service provider asks.
+        if attack == "for another SP" {
+            assert_eq!(at_logout, Ok(Hint { audience: "other".into(), user: Subject::new("pairwise-angela") }));
+        } else {
+            assert_eq!(at_logout, Err(ErrorCode::LogoutHintInvalid), "{attack}");
+        }
     }
     assert_eq!(wanted(&hub, &by(own, claims.to_string().into_bytes()).await), angela());
 }
@@ -123,6 +137,8 @@ async fn a_retired_key_still_proves_a_hint_for_a_month() {
     let know = |now| hub.grants.own_keys.store(Arc::new(VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap()));
     know(month_over);
     assert_eq!(wanted(&hub, &id_token), angela());
+    assert_eq!(hub.grants.logout_hint(&id_token).map(|hint| hint.user), Ok(Subject::new("pairwise-angela")));
     know(month_over + Duration::from_secs(1));
     assert_eq!(wanted(&hub, &id_token), Err(ErrorCode::IdTokenHintInvalid));
+    assert_eq!(hub.grants.logout_hint(&id_token), Err(ErrorCode::LogoutHintInvalid));
 }

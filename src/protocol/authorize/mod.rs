@@ -14,6 +14,7 @@ mod tests;
 
 use serde::{Deserialize, Serialize};
 
+pub(super) use self::redirect::append;
 pub use self::redirect::{ProvenRedirect, ResponseMode, SpAnswer};
 use self::rows::Asked;
 use super::acr::{Level, Platform};

@@ -104,7 +104,7 @@ impl ProvenRedirect {
 
 /// Appends parameters to a URI and leaves what is there as it is, its own query included (RFC 6749, 3.1.2).
 /// Registered URIs have no fragment.
-fn append(uri: &str, fields: &[(&'static str, String)]) -> String {
+pub(in crate::protocol) fn append(uri: &str, fields: &[(&'static str, String)]) -> String {
     let mut location = uri.to_owned();
     let mut separator = match uri.split_once('?') {
         None => "?",

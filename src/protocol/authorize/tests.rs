@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode as E;
-use crate::protocol::registration::Consent;
+use crate::protocol::registration::{Consent, LogoutParameters};
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
@@ -36,6 +36,7 @@ fn book() -> Book {
         require_pkce: false,
         home_page: "https://sp.example/".into(),
         consent: Consent::Information,
+        logout_parameters: LogoutParameters::Required,
     };
     let switched_off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
     let pkce = Registration { client_id: "pkce".into(), require_pkce: true, ..sp.clone() };

@@ -4,7 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use super::{ROOMY, at, code, draft, key, kin, take, value};
-use crate::store::{Capacities, Family, Kind, Replaced, Store, StoreFault, Version};
+use crate::store::{Capacities, Draft, Family, Kind, Replaced, Store, StoreFault, Version};
 
 pub async fn versions_count_from_one<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
     let store = make(ROOMY).await;
@@ -175,6 +175,20 @@ pub async fn revocation_is_effective_at_once<F: Future<Output = Arc<dyn Store>>>
     assert_eq!(store.replace(&token("a"), Version(1), "2".into(), at(99), at(1)).await, Ok(Replaced::Gone));
     assert_eq!(store.insert(token("c"), kin("1", at(60), "mine"), at(49)).await, Err(StoreFault::Revoked));
     assert_eq!(value(&store, &token("b"), at(1)).await.unwrap(), "other");
+}
+
+pub async fn either_family_revokes<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    for revoked in ["session", "grant"] {
+        let store = make(ROOMY).await;
+        let of =
+            |names: &[&str]| Draft { families: names.iter().map(|name| Family((*name).into())).collect(), ..draft("1", at(60)) };
+        store.insert(code("both"), of(&["session", "grant"]), at(0)).await.unwrap();
+        store.insert(code("neither"), of(&["another session", "another grant"]), at(0)).await.unwrap();
+        store.revoke(&Family(revoked.into()), at(60), at(1)).await.unwrap();
+        assert_eq!(value(&store, &code("both"), at(1)).await, None, "{revoked}");
+        assert_eq!(store.insert(code("late"), of(&["session", "grant"]), at(2)).await, Err(StoreFault::Revoked), "{revoked}");
+        assert_eq!(value(&store, &code("neither"), at(1)).await.unwrap(), "1");
+    }
 }
 
 pub async fn a_revoked_family_opens_again_without_its_old_records<F: Future<Output = Arc<dyn Store>>>(

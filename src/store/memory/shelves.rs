@@ -32,7 +32,7 @@ pub struct Slot {
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
     pub kept_for: Duration,
-    pub family: Option<Family>,
+    pub families: Arc<[Family]>,
     pub born: Born,
     pub state: State,
 }

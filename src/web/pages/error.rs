@@ -46,6 +46,8 @@ pub enum Way {
     BackToService(Leave),
     /// The service provider's registered home page.
     ServiceHome { href: String },
+    /// To the question whether to sign out here.
+    SignOut { href: String },
 }
 
 /// How the browser leaves for the service provider.
@@ -115,6 +117,7 @@ impl Way {
             (Self::BackToService(_), None) => t.text("way-service-unnamed"),
             (Self::ServiceHome { .. }, Some(service)) => t.with("way-home", "service", service),
             (Self::ServiceHome { .. }, None) => t.text("way-home-unnamed"),
+            (Self::SignOut { .. }, _) => t.text("way-sign-out"),
         }
     }
 
@@ -132,6 +135,7 @@ impl Way {
             | Self::Continue { href }
             | Self::OtherProvider { href }
             | Self::ServiceHome { href }
+            | Self::SignOut { href }
             | Self::BackToService(Leave::Link { href }) => href,
             Self::BackToService(Leave::Post { action, .. }) => action,
         }

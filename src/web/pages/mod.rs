@@ -20,7 +20,7 @@ pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, Fact, TokenParts};
 pub use error::{Detail, ErrorPage, Leave, Way};
 pub use locale::{Locale, negotiate};
 pub use sandbox::{Pick, SandboxPage};
-pub use status::{FormPostPage, LoggedOutPage, ProgressPage, Stage};
+pub use status::{FormPostPage, LogOutPage, LoggedOutPage, ProgressPage, Stage};
 pub use theme::{LOGO_PATH, Theme};
 
 /// What surrounds every page.

@@ -1,4 +1,4 @@
-//! The short pages: on the way back by form, where a login stands, signed out (decisions 3, 5, 12).
+//! The short pages: on the way back by form, where a login stands, whether to sign out, signed out (decisions 3, 5, 12).
 
 use askama::Template;
 
@@ -76,6 +76,34 @@ struct ProgressTemplate<'a> {
     title: String,
     lead: String,
     page: &'a ProgressPage,
+}
+
+/// Nobody has proven that this person wants to sign out: only they can say so.
+#[derive(Clone, Debug)]
+pub struct LogOutPage {
+    /// The token and the request's own parameters, for the form to send them again.
+    pub fields: Vec<Field>,
+    /// Name and registered home page of the service provider that sent the browser, where one is proven.
+    pub service: Option<(String, String)>,
+    /// The identity provider that this person signed in with.
+    pub provider: String,
+}
+
+impl LogOutPage {
+    #[must_use]
+    pub fn render(&self, chrome: &Chrome<'_>) -> String {
+        let t = chrome.locale;
+        draw(&LogOutTemplate { chrome, t, title: t.text("log-out-title"), page: self })
+    }
+}
+
+#[derive(Template)]
+#[template(path = "log_out.html")]
+struct LogOutTemplate<'a> {
+    chrome: &'a Chrome<'a>,
+    t: Locale,
+    title: String,
+    page: &'a LogOutPage,
 }
 
 /// The session here is over.

@@ -1,0 +1,94 @@
+//! Logout in the store: the way back is kept, then the session ends with all that was issued in it (decisions 12).
+//!
+//! Owns: the order of that, and that a record is taken once. Must not know: identity providers, cookies, pages.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use serde::{Deserialize, Serialize};
+
+use super::records::{decode, encode, logout_key, parked_key, session_key};
+use super::session::family_of;
+use super::{Grants, store_code};
+use crate::ids::{ClientId, ConnectorId, Secret};
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::logout::ProvenReturn;
+use crate::session::Session;
+use crate::store::{Draft, Key, Taken};
+
+/// How long a person may take at their identity provider.
+const LOGOUT_LIFE: Duration = Duration::from_secs(600);
+/// How long a request that came by POST waits for the GET that follows at once.
+const PARKED_LIFE: Duration = Duration::from_secs(60);
+
+/// Where a logout leads in the end.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Destination {
+    pub service_provider: Option<ClientId>,
+    /// Without it, the page that says so.
+    pub back: Option<ProvenReturn>,
+}
+
+impl Grants {
+    /// Keeps the destination for the browser that comes back from this identity provider with `state`.
+    ///
+    /// # Errors
+    /// `StoreFull`, `StoreUnavailable`.
+    pub async fn keep_destination(&self, connector: &ConnectorId, state: &str, kept: &Destination) -> Result<(), ErrorCode> {
+        self.keep(logout_key(connector, state), kept, LOGOUT_LIFE).await
+    }
+
+    /// What was kept: once, and then no more.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn take_destination(&self, connector: &ConnectorId, state: &str) -> Result<Option<Destination>, ErrorCode> {
+        self.take(&logout_key(connector, state)).await
+    }
+
+    /// Keeps the pairs of a request that passed every check, for the GET that brings the browser's cookies.
+    ///
+    /// # Errors
+    /// `StoreFull`, `StoreUnavailable`.
+    pub async fn park(&self, pairs: &[(String, String)]) -> Result<Secret<String>, ErrorCode> {
+        let ticket = self.env.entropy().token();
+        self.keep(parked_key(&ticket), &pairs, PARKED_LIFE).await?;
+        Ok(Secret::new(ticket))
+    }
+
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn unpark(&self, ticket: &str) -> Result<Option<Vec<(String, String)>>, ErrorCode> {
+        self.take(&parked_key(ticket)).await
+    }
+
+    /// Ends the session of this cookie, its codes and its tokens; gives what it was. Exactly one caller gets it.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`: the session may still be there.
+    pub async fn end_session(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
+        let Some(session) = self.take::<Session>(&session_key(cookie.reveal())).await? else {
+            return Ok(None);
+        };
+        let now = self.env.now();
+        // The longest that a code of this moment, and then its token, could live.
+        let until = now + self.lives.code + self.lives.access_token;
+        self.store.revoke(&family_of(&session), until, now).await.map_err(|fault| store_code(&fault))?;
+        Ok(Some(session))
+    }
+
+    async fn keep(&self, key: Key, record: &impl Serialize, life: Duration) -> Result<(), ErrorCode> {
+        let now = self.env.now();
+        let draft = Draft { value: encode(record)?, expires_at: now + life, families: Arc::default() };
+        self.store.insert(key, draft, now).await.map(|_| ()).map_err(|fault| store_code(&fault))
+    }
+
+    async fn take<T: serde::de::DeserializeOwned>(&self, key: &Key) -> Result<Option<T>, ErrorCode> {
+        let now = self.env.now();
+        // A tombstone that is over at once: there is nothing to tell whoever comes second.
+        match self.store.take(key, Vec::new(), now, now).await.map_err(|fault| store_code(&fault))? {
+            Taken::Won(record) => decode(&record.value).map(Some),
+            Taken::Spent(_) | Taken::Gone => Ok(None),
+        }
+    }
+}

@@ -1,0 +1,94 @@
+//! The end of a session in the store: once, with all that was issued in it, whatever races against it.
+
+use std::time::Duration;
+
+use super::{Hub, MILLISECOND};
+use crate::grant::logout::Destination;
+use crate::ids::{ConnectorId, Secret};
+use crate::login::{Grant, SessionUse};
+use crate::protocol::catalogue::ErrorCode;
+use crate::store::Capacities;
+use crate::store::conformance::ROOMY;
+
+fn cookie(value: &str) -> Secret<String> {
+    Secret::new(value.into())
+}
+
+const NOWHERE: Destination = Destination { service_provider: None, back: None };
+
+#[tokio::test]
+async fn codes_and_tokens_end_with_their_session_and_with_those_that_continue_it() {
+    let hub = Hub::new();
+    let (first, _) = hub.tokens("first", &[]).await;
+    let former = SessionUse::Fresh { cookie: cookie("second's session"), former: Some(cookie("first's session")) };
+    hub.grants.issue(Grant { session: former, ..hub.grant("second", &[]) }).await.unwrap();
+    let (unharmed, _) = hub.tokens("another browser's", &[]).await;
+
+    let ended = hub.grants.end_session(&cookie("second's session")).await.unwrap().unwrap();
+    assert_eq!(ended.id_token.unwrap().reveal(), "upstream.id.token");
+    assert!(hub.grants.session(&cookie("second's session")).await.unwrap().is_none());
+    assert_eq!(hub.verdict(&first).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));
+    assert_eq!(hub.verdict(&unharmed).await, Ok(()));
+    assert!(hub.grants.end_session(&cookie("second's session")).await.unwrap().is_none(), "nobody ends it twice");
+}
+
+#[tokio::test]
+async fn a_reused_code_still_revokes_what_it_issued_and_no_more() {
+    let hub = Hub::new();
+    let (stolen, _) = hub.tokens("stolen", &[]).await;
+    let reused = SessionUse::Reused { cookie: cookie("stolen's session") };
+    hub.grants.issue(Grant { session: reused, ..hub.grant("honest", &[]) }).await.unwrap();
+    let honest = hub.redeem("honest").await.unwrap();
+    assert_eq!(hub.redeem("stolen").await, Err(ErrorCode::CodeReused));
+    assert_eq!(hub.verdict(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.verdict(honest["access_token"].as_str().unwrap()).await, Ok(()));
+}
+
+#[tokio::test]
+async fn a_login_that_finishes_while_its_person_signs_out_gives_nothing() {
+    let hub = Hub::new();
+    hub.issue("first", &[]).await;
+    // It has read the session before the logout, and continues it after.
+    let session = hub.grants.session(&cookie("first's session")).await.unwrap().unwrap();
+    let family = crate::grant::session::family_of(&session);
+    hub.grants.store.revoke(&family, hub.now() + Duration::from_secs(90), hub.now()).await.unwrap();
+    let former = SessionUse::Fresh { cookie: cookie("late session"), former: Some(cookie("first's session")) };
+    let late = hub.grants.issue(Grant { session: former, ..hub.grant("late", &[]) }).await;
+    assert_eq!(late, Err(ErrorCode::LoginRequired));
+    assert!(hub.grants.session(&cookie("late session")).await.unwrap().is_none());
+    assert_eq!(hub.redeem("late").await, Err(ErrorCode::CodeUnknown));
+}
+
+#[tokio::test]
+async fn a_logout_record_is_taken_once_within_ten_minutes_and_by_its_own_connector() {
+    let hub = Hub::new();
+    let bits = "b".repeat(43);
+    let connector = ConnectorId::from("idp");
+    let keep = || hub.grants.keep_destination(&connector, &bits, &NOWHERE);
+    let take = |connector: &'static str| {
+        let (grants, bits) = (&hub.grants, &bits);
+        async move { grants.take_destination(&connector.into(), bits).await.unwrap() }
+    };
+    keep().await.unwrap();
+    assert_eq!(take("other").await, None);
+    assert_eq!(take("idp").await, Some(NOWHERE));
+    assert_eq!(take("idp").await, None, "replayed");
+    keep().await.unwrap();
+    hub.clock.advance(Duration::from_secs(600) - MILLISECOND);
+    assert_eq!(take("idp").await, Some(NOWHERE));
+    keep().await.unwrap();
+    hub.clock.advance(Duration::from_secs(600));
+    assert_eq!(take("idp").await, None);
+}
+
+#[tokio::test]
+async fn what_is_parked_is_no_logout_record_and_takes_a_bounded_place() {
+    let hub = Hub::with(Capacities { logouts: 1, ..ROOMY });
+    let pairs = [("state".to_owned(), "s".to_owned())];
+    let ticket = hub.grants.park(&pairs).await.unwrap();
+    assert_eq!(hub.grants.park(&pairs).await.unwrap_err(), ErrorCode::StoreFull);
+    assert_eq!(hub.grants.take_destination(&"idp".into(), ticket.reveal()).await, Ok(None));
+    assert_eq!(hub.grants.unpark(ticket.reveal()).await, Ok(Some(pairs.to_vec())));
+    assert_eq!(hub.grants.unpark(ticket.reveal()).await, Ok(None));
+}

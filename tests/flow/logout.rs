@@ -1,0 +1,312 @@
+//! Logout: the whole table of decisions 12, and what must not come of it (spec 4.9).
+
+use std::time::Duration;
+
+use actix_web::test::TestRequest;
+use url::form_urlencoded::Serializer;
+
+use super::browser::{Browser, Page};
+use super::federation::{home_page, post_logout_redirect_uri};
+use super::hub::TestHub;
+use super::markup::Form;
+use super::service::{Authorize, Tokens};
+
+const STATE: &str = "a state for the logout, of 40 characters";
+const END: &str = "/api/v2/session/end";
+const MINUTE: Duration = Duration::from_secs(60);
+
+type Pairs = Vec<(String, String)>;
+
+fn pairs(pairs: &[(&str, &str)]) -> Pairs {
+    pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
+}
+
+/// A whole request of a service provider.
+fn asking(service: &str, hint: &str) -> Pairs {
+    pairs(&[("id_token_hint", hint), ("post_logout_redirect_uri", &post_logout_redirect_uri(service)), ("state", STATE)])
+}
+
+fn with(mut asked: Pairs, name: &str, value: &str) -> Pairs {
+    asked.retain(|(known, _)| known != name);
+    asked.push((name.to_owned(), value.to_owned()));
+    asked
+}
+
+fn url(asked: &Pairs) -> String {
+    format!("{END}?{}", Serializer::new(String::new()).extend_pairs(asked).finish())
+}
+
+fn form(asked: &Pairs) -> Form {
+    Form { action: END.into(), fields: asked.clone(), buttons: Vec::new() }
+}
+
+/// Where a service provider gets its person back, with its state.
+fn back_at(service: &str) -> String {
+    format!("{}&state={}", post_logout_redirect_uri(service), STATE.replace(' ', "%20").replace(',', "%2C"))
+}
+
+async fn sign_in(browser: &Browser<'_>, service: &str, person: &str) -> Tokens {
+    let received = browser.authorize(&Authorize::by(service)).await.finish_as(person).await;
+    browser.hub.tokens(service, &received).await
+}
+
+/// True while a session answers without asking anybody.
+async fn is_signed_in(browser: &Browser<'_>, service: &str) -> bool {
+    let answer = browser.get(&Authorize::by(service).with("prompt", "none").url()).await;
+    let location = answer.header("location").to_owned();
+    assert!(location.contains("&code=") || location.contains("error=login_required"), "{location}");
+    location.contains("&code=")
+}
+
+#[track_caller]
+fn assert_logged_out_page(page: &Page<'_>) {
+    assert_eq!((page.answer.status, page.heading().as_str()), (200, "You are signed out"));
+}
+
+// R170, R172, R173, R176, R177
+#[actix_web::test]
+async fn its_user_is_signed_out_and_comes_back_with_the_state() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let tokens = sign_in(&browser, "bakery", "angela").await;
+    let answer = browser.get(&url(&asking("bakery", &tokens.raw_id_token))).await;
+    assert_eq!((answer.status, answer.header("location")), (303, back_at("bakery").as_str()));
+    assert_eq!(answer.header("content-type"), "text/html;charset=UTF-8");
+    let cookie = answer.header("set-cookie");
+    assert!(cookie.contains("-session=;") && cookie.contains("Max-Age=0"), "{cookie}");
+    assert_eq!(browser.session(), None);
+    assert!(!is_signed_in(&browser, "bakery").await);
+    assert!(browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_choice());
+    assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"here\"} 1"));
+}
+
+#[actix_web::test]
+async fn a_stolen_cookie_and_every_code_and_token_die_with_the_session() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let first = sign_in(&browser, "library", "angela").await;
+    // The same person again: the session before ends, and what it issued belongs to the new one.
+    let second = sign_in(&browser, "bakery", "angela").await;
+    let stolen = browser.session().unwrap();
+    let code = browser.authorize(&Authorize::by("library").with("prompt", "none")).await.received();
+    let stranger = hub.browser();
+    let unharmed = sign_in(&stranger, "bakery", "angela").await;
+
+    browser.open(&url(&asking("bakery", &second.raw_id_token))).await;
+    for dead in [&first, &second] {
+        assert_eq!(hub.ask_userinfo(&dead.access_token).await.status, 401);
+    }
+    assert_eq!(hub.redeem("library", code.code()).await.status, 400);
+    browser.plant_session(&stolen);
+    assert!(!is_signed_in(&browser, "bakery").await);
+    assert_eq!(hub.ask_userinfo(&unharmed.access_token).await.status, 200, "another browser's session goes on");
+    assert!(is_signed_in(&stranger, "bakery").await);
+}
+
+#[actix_web::test]
+async fn a_session_that_ends_by_time_leaves_its_tokens_their_seconds() {
+    let hub = TestHub::with("lifetimes = { access_token_seconds = 3600 }").await;
+    let browser = hub.browser();
+    let tokens = sign_in(&browser, "bakery", "angela").await;
+    hub.advance(31 * MINUTE);
+    assert!(!is_signed_in(&browser, "bakery").await);
+    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 200);
+    // An expired hint is fine, and nothing is left to end.
+    let page = browser.open(&url(&asking("bakery", &tokens.raw_id_token))).await;
+    assert_eq!(page.url, back_at("bakery"));
+    assert_eq!(browser.session(), None);
+    assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"nobody\"} 1"));
+}
+
+#[actix_web::test]
+async fn the_hint_of_another_user_or_of_a_stranger_to_the_session_asks_first() {
+    let hub = TestHub::start().await;
+    let (browser, other) = (hub.browser(), hub.browser());
+    let angela = sign_in(&browser, "bakery", "angela").await;
+    let jean = sign_in(&other, "bakery", "jean").await;
+    let elsewhere = sign_in(&hub.browser(), "library", "angela").await;
+    for (service, hint) in [("bakery", &jean.raw_id_token), ("library", &elsewhere.raw_id_token)] {
+        let page = browser.open(&url(&asking(service, hint))).await;
+        assert!(page.is_question(), "{service}");
+        assert_eq!(page.heading(), "Do you want to sign out?");
+        assert_eq!(page.links().first(), Some(&home_page(service)), "the way to stay");
+        assert!(is_signed_in(&browser, "bakery").await);
+    }
+    let page = browser.open(&url(&asking("bakery", &jean.raw_id_token))).await;
+    let gone = browser.submit(&page.form("/confirm")).await;
+    assert_eq!(gone.url, back_at("bakery"));
+    assert_eq!(browser.session(), None);
+    assert_eq!(hub.ask_userinfo(&angela.access_token).await.status, 401);
+    assert!(is_signed_in(&other, "bakery").await);
+}
+
+#[actix_web::test]
+async fn logout_csrf_by_a_cross_site_request_without_a_hint_asks_first() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    sign_in(&browser, "bakery", "angela").await;
+    let cross_site = TestRequest::get().uri(END).insert_header(("sec-fetch-site", "cross-site"));
+    assert_eq!(browser.ask(cross_site).await.status, 200);
+    assert_eq!(browser.post(&form(&Vec::new()), Some("cross-site")).await.header("location"), END);
+    let page = browser.open(END).await;
+    assert!(page.is_question());
+    let question = page.form("/confirm");
+    // The question's form, sent by another site, without its token, or with another request's.
+    let foreign = form(&Vec::new());
+    let foreign = Form { action: question.action.clone(), ..foreign };
+    for (form, site, code) in [
+        (&question, Some("cross-site"), "Y470003"),
+        (&foreign, None, "Y470001"),
+        (&question.clone().with("csrf", "x"), None, "Y470002"),
+        (&question.clone().with("ui_locales", "fr"), None, "Y470002"),
+    ] {
+        let answer = browser.post(form, site).await;
+        assert!(answer.status == 403 && answer.body.contains(code), "{code}: {}", answer.body);
+    }
+    assert!(is_signed_in(&browser, "bakery").await);
+    assert_logged_out_page(&browser.submit(&question).await);
+    assert!(!is_signed_in(&browser, "bakery").await);
+    // Twice, as from a second tab: nothing is left to protect, or to end.
+    assert_logged_out_page(&browser.submit(&question).await);
+    assert_logged_out_page(&browser.open(END).await);
+}
+
+#[actix_web::test]
+async fn a_question_of_one_session_does_not_end_the_next() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    sign_in(&browser, "bakery", "angela").await;
+    let question = browser.open(END).await.form("/confirm");
+    sign_in(&browser, "bakery", "jean").await;
+    let page = browser.submit(&question).await.told(403, "Y470002");
+    assert_eq!(page.links(), [END], "the way to ask again");
+    assert!(is_signed_in(&browser, "bakery").await);
+}
+
+// R174, R178, R203, R220, R221
+#[actix_web::test]
+async fn a_bad_request_is_a_page_and_leaves_the_session_untouched() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let tokens = sign_in(&browser, "bakery", "angela").await;
+    let userinfo = hub.ask_userinfo(&tokens.access_token).await.body;
+    let hint = tokens.raw_id_token.as_str();
+    let asked = asking("bakery", hint);
+    let forged = {
+        let mut parts = hint.rsplitn(2, '.');
+        let (signature, signed) = (parts.next().unwrap(), parts.next().unwrap());
+        let first = if signature.starts_with('A') { 'B' } else { 'A' };
+        format!("{signed}.{first}{}", &signature[1..])
+    };
+    let uri = post_logout_redirect_uri("bakery");
+    for (attack, asked, code) in [
+        ("a URI without a hint", pairs(&[("post_logout_redirect_uri", &uri)]), "Y190101"),
+        ("a forged hint", with(asked.clone(), "id_token_hint", &forged), "Y190103"),
+        ("a truncated hint", with(asked.clone(), "id_token_hint", &hint[..hint.len() - 9]), "Y190103"),
+        ("userinfo as a hint", with(asked.clone(), "id_token_hint", &userinfo), "Y190103"),
+        ("an access token as a hint", with(asked.clone(), "id_token_hint", &tokens.access_token), "Y190103"),
+        ("an encrypted hint", with(asked.clone(), "id_token_hint", "e30.a.b.c.d"), "Y190104"),
+        ("a URI one byte off", with(asked.clone(), "post_logout_redirect_uri", &uri.replace("=7", "=8")), "Y190203"),
+        ("another's URI", with(asked.clone(), "post_logout_redirect_uri", &post_logout_redirect_uri("library")), "Y190203"),
+        ("no URI", with(asked.clone(), "post_logout_redirect_uri", ""), "Y190201"),
+        ("no state", with(asked.clone(), "state", ""), "Y190301"),
+        ("a short state", with(asked.clone(), "state", &STATE[9..]), "Y190303"),
+        ("a huge state", with(asked.clone(), "state", &"s".repeat(60_000)), "Y190304"),
+        ("another client_id", with(asked.clone(), "client_id", "library"), "Y190403"),
+        ("a parameter twice", [asked.clone(), pairs(&[("state", STATE)])].concat(), "Y190302"),
+    ] {
+        for answer in [browser.get(&url(&asked)).await, browser.post(&form(&asked), Some("cross-site")).await] {
+            assert_eq!((answer.status, answer.header("location")), (400, ""), "{attack}");
+            assert!(answer.body.contains("Y000400") && answer.body.contains(code), "{attack}: {}", answer.body);
+            assert!(answer.body.contains(&format!("href=\"{END}\"")), "{attack}: no way to sign out");
+            assert!(!answer.body.contains("bakery.example") && !answer.body.contains("library.example"), "{attack}: a link");
+        }
+        assert!(browser.session().is_some(), "{attack}");
+    }
+    assert!(is_signed_in(&browser, "bakery").await);
+    let json = TestRequest::post().uri(END).insert_header(("content-type", "application/json")).set_payload("{}");
+    assert_eq!(browser.ask(json).await.status, 400);
+}
+
+#[actix_web::test]
+async fn a_post_from_another_site_is_parked_and_finds_its_cookies_by_get() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let tokens = sign_in(&browser, "bakery", "angela").await;
+    // No Lax cookie travels with it.
+    let answer = hub.browser().post(&form(&asking("bakery", &tokens.raw_id_token)), Some("cross-site")).await;
+    assert_eq!(answer.status, 303);
+    let parked = answer.header("location").to_owned();
+    assert!(parked.starts_with(&format!("{END}?parked=")) && !parked.contains(&tokens.raw_id_token), "{parked}");
+    assert_eq!(answer.header("set-cookie"), "", "another site's POST changes no cookie");
+    assert_eq!(browser.open(&parked).await.url, back_at("bakery"));
+    assert!(!is_signed_in(&browser, "bakery").await);
+    // Used up: whoever comes with it is only asked.
+    assert_logged_out_page(&browser.open(&parked).await);
+    sign_in(&browser, "bakery", "angela").await;
+    assert!(browser.open(&parked).await.is_question());
+    let late = browser.post(&form(&asking("bakery", &tokens.raw_id_token)), None).await.header("location").to_owned();
+    hub.advance(MINUTE);
+    assert!(browser.open(&late).await.is_question());
+}
+
+// R171, R172
+#[actix_web::test]
+async fn the_way_back_from_an_identity_provider_is_taken_once_and_by_that_one() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let tokens = sign_in(&browser, "bakery", "angela").await;
+    let asked = asking("bakery", &tokens.raw_id_token);
+    let asked: Vec<(&str, &str)> = asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let bits = "b".repeat(43);
+    hub.keep_logout("amandier", &bits, &asked).await;
+    for elsewhere in [format!("{END}/belvedere?state={bits}"), format!("{END}/amandier?state=x"), format!("{END}/amandier")] {
+        assert_logged_out_page(&browser.open(&elsewhere).await);
+    }
+    let answer = browser.get(&format!("{END}/amandier?state={bits}")).await;
+    assert_eq!((answer.status, answer.header("location")), (303, format!("{}#", back_at("bakery")).as_str()));
+    assert_logged_out_page(&browser.open(&format!("{END}/amandier?state={bits}")).await);
+    hub.keep_logout("amandier", &bits, &asked).await;
+    hub.advance(10 * MINUTE);
+    assert_logged_out_page(&browser.open(&format!("{END}/amandier?state={bits}")).await);
+}
+
+#[actix_web::test]
+async fn two_tabs_sign_out_and_both_come_back() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let bakery = sign_in(&browser, "bakery", "angela").await;
+    let library = browser.authorize(&Authorize::by("library").with("prompt", "consent")).await.consent().await.received();
+    let library = hub.tokens("library", &library).await;
+    for (service, tokens) in [("bakery", &bakery), ("library", &library)] {
+        assert_eq!(browser.open(&url(&asking(service, &tokens.raw_id_token))).await.url, back_at(service));
+    }
+    assert!(!is_signed_in(&browser, "bakery").await);
+}
+
+#[actix_web::test]
+async fn the_pages_speak_the_language_asked_for() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    sign_in(&browser, "bakery", "angela").await;
+    let page = browser.open(&format!("{END}?ui_locales=fr")).await;
+    assert_eq!(page.heading(), "Voulez-vous vous déconnecter ?");
+    let gone = browser.submit(&page.form("/confirm")).await;
+    assert_eq!(gone.heading(), "Vous êtes déconnecté");
+}
+
+#[actix_web::test]
+async fn only_get_and_post_and_no_connector_called_confirm() {
+    let hub = TestHub::start().await;
+    for (method, address, allow) in [
+        (TestRequest::with_uri(END).method(actix_web::http::Method::HEAD), END, "GET, POST"),
+        (TestRequest::get().uri(&format!("{END}/confirm")), "confirm", "POST"),
+        (TestRequest::post().uri(&format!("{END}/amandier")), "amandier", "GET"),
+    ] {
+        let answer = hub.send(method).await;
+        assert_eq!((answer.status, answer.header("allow")), (405, allow), "{address}");
+    }
+    let discovery = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
+    let document: serde_json::Value = serde_json::from_str(&discovery.body).unwrap();
+    assert_eq!(document["end_session_endpoint"], format!("https://hub.example{END}"));
+}

@@ -1,0 +1,93 @@
+// Logout by openid-client, through the hub, to oidc-provider's own logout page, and back.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import * as oidc from 'openid-client';
+import { discover, request, startFederation, userinfo } from './federation.mjs';
+import { Browser, choose, formsOf, random, signIn } from './harness.mjs';
+
+let federation, client;
+before(async () => {
+  federation = await startFederation('hub-logout');
+  client = await discover(federation.hub, federation.sp);
+});
+after(() => federation?.stop());
+
+async function signedIn() {
+  const { sp } = federation;
+  const browser = new Browser();
+  const asked = await request(client, sp);
+  const back = new URL(await signIn(browser, asked.url, { stopAt: sp.redirectUri }));
+  const tokens = await oidc.authorizationCodeGrant(client, back, {
+    pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+  });
+  return { browser, tokens };
+}
+const endSession = (tokens, state) => oidc.buildEndSessionUrl(client, {
+  post_logout_redirect_uri: federation.sp.postLogoutUri, id_token_hint: tokens.id_token, state,
+}).href;
+const confirming = (form) => /\/session\/end\/confirm$/.test(form.action);
+
+test('R170 R171 R172 R173 R176: a logout ends both sessions, and comes back with its state', async () => {
+  const { hub, idp, sp } = federation;
+  const { browser, tokens } = await signedIn();
+  const state = `~!@#$%^&*()_+ "'<>\\ ${random(16)}`;
+  const left = await browser.step(endSession(tokens, state));
+  assert.equal(left.status, 303);
+  assert.equal(left.headers.get('content-type'), 'text/html;charset=UTF-8');
+  assert.ok(![...browser.cookies(hub.base).keys()].some((name) => name.endsWith('-session') && name.startsWith('passerelle')), 'the session cookie is gone');
+  assert.equal((await userinfo(hub, tokens.access_token)).status, 401, 'the access token died with the session');
+
+  const upstream = new URL(left.location);
+  assert.equal(upstream.origin, idp.issuer);
+  assert.equal(upstream.searchParams.get('post_logout_redirect_uri'), `${hub.issuer}/session/end/real`);
+  const bits = upstream.searchParams.get('state');
+  assert.ok(bits.length >= 43 && bits !== state);
+  assert.ok(!left.location.includes(tokens.id_token), 'the identity provider gets its own token, not ours');
+
+  const question = await browser.open(left.location);
+  assert.equal(question.status, 200, 'the identity provider knows its token, and asks');
+  const back = await browser.submit(question, { pick: confirming, values: { logout: 'yes' }, stopAt: sp.postLogoutUri });
+  assert.ok(back.stopped, back.html);
+  assert.ok(back.url.endsWith('#'), 'no fragment is inherited');
+  const url = new URL(back.url);
+  assert.equal(url.origin + url.pathname, sp.postLogoutUri);
+  assert.deepEqual([...url.searchParams], [['state', state]]);
+
+  const replayed = await browser.open(`${hub.issuer}/session/end/real?state=${bits}`);
+  assert.equal(replayed.status, 200);
+  assert.match(replayed.html, /You are signed out/);
+
+  // The next authorize asks again, here and at the identity provider.
+  const silent = await browser.open((await request(client, sp, { prompt: 'none' })).url, { stopAt: sp.redirectUri });
+  assert.equal(new URL(silent.url).searchParams.get('error'), 'login_required');
+  const choice = await browser.open((await request(client, sp, { prompt: 'consent' })).url);
+  const login = await choose(browser, choice, 'real');
+  assert.ok(formsOf(login.html, login.url).some((form) => form.fields.some(([name]) => name === 'login')), login.html);
+  assert.deepEqual(idp.faults, []);
+});
+
+test('whoever keeps their session at the identity provider comes back all the same', async () => {
+  const { sp } = federation;
+  const { browser, tokens } = await signedIn();
+  const state = random();
+  const question = await browser.open(endSession(tokens, state));
+  const back = await browser.submit(question, { pick: confirming, stopAt: sp.postLogoutUri });
+  assert.equal(new URL(back.url).searchParams.get('state'), state);
+});
+
+test('R174 R178: an address one byte off, a short state or another hub\'s token leaves the session alone', async () => {
+  const { hub, idp, sp } = federation;
+  const { browser, tokens } = await signedIn();
+  const good = new URL(endSession(tokens, random()));
+  for (const [name, value] of [['post_logout_redirect_uri', `${sp.postLogoutUri}/`], ['state', 'short'], ['id_token_hint', `${tokens.id_token}x`], ['client_id', federation.other.id]]) {
+    const bad = new URL(good);
+    bad.searchParams.set(name, value);
+    const page = await browser.step(bad.href);
+    assert.equal(page.status, 400, name);
+    assert.equal(page.location, null, name);
+    assert.match(page.html, /Y000400/);
+    assert.match(page.html, /Y190\d{3}/);
+  }
+  assert.equal((await userinfo(hub, tokens.access_token)).status, 200);
+  assert.deepEqual(idp.faults, []);
+});
