@@ -290,7 +290,7 @@ async fn the_pages_speak_the_language_asked_for() {
     let browser = hub.browser();
     sign_in(&browser, "bakery", "angela").await;
     let page = browser.open(&format!("{END}?ui_locales=fr")).await;
-    assert_eq!(page.heading(), "Voulez-vous vous déconnecter ?");
+    assert_eq!(page.heading(), "Voulez-vous vous déconnecter\u{a0}?");
     let gone = browser.submit(&page.form("/confirm")).await;
     assert_eq!(gone.heading(), "Vous êtes déconnecté");
 }

@@ -5,8 +5,10 @@ import { readFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
+import * as oidc from 'openid-client';
 import { chromium } from 'playwright-core';
-import { artifacts, serve, startDemo } from './harness.mjs';
+import { discover, request, startFederation, userinfo } from './federation.mjs';
+import { artifacts, random, serve, startDemo } from './harness.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
@@ -270,4 +272,92 @@ test('the back button leads somewhere that goes on', async () => {
   await page.goBack().catch(() => {});
   assert.equal(await page.locator('h1').count(), 1);
   await context.close();
+});
+
+/** Names of the session cookies that the browser holds of hubs: the demo's, and its identity providers'. */
+const sessions = async (context) => (await context.cookies()).map(({ name }) => name).filter((name) => name.endsWith('-session') && name !== 'demo-service-session').sort();
+const signOut = (page) => page.locator('form[action="/logout"] button');
+
+for (const { level, suffix } of [{ level: 'eidas1', suffix: '' }, { level: 'eidas2', suffix: '-high' }]) {
+  test(`R171 R173 R175 R176: signing out of the demo ends every session there is: ${level}`, async () => {
+    const { context, page } = await visit({ locale: 'fr-FR' });
+    await toConsent(page, click, async (step) => {
+      if (step === '3-sandbox') await page.locator(`input[name=level][value=${level}]`).check();
+    }, level);
+    await at.consent(page).click();
+    await assertSignedIn(page, level);
+    assert.deepEqual(await sessions(context), [`demo-amandier${suffix}-session`, `demo-hub${suffix}-session`]);
+    await signOut(page).click();
+    await startButton(page, level).waitFor();
+    assert.equal(page.url(), `${home()}/?lang=fr`);
+    assert.deepEqual(await sessions(context), []);
+    await startButton(page, level).click();
+    await at.choice(page).waitFor();
+    await context.close();
+  });
+}
+
+for (const { locale, viewport } of [{ locale: 'fr-FR', viewport: PHONE }, { locale: 'en-GB', viewport: DESKTOP }]) {
+  test(`whoever comes to sign out without a service is asked, and told: ${locale}`, async () => {
+    const { context, page } = await visit({ locale, viewport });
+    let hub;
+    await toConsent(page, click, async (step) => { if (step === '2-choice') hub = new URL(page.url()).origin; });
+    await at.consent(page).click();
+    await assertSignedIn(page);
+    await page.goto(`${hub}/api/v2/session/end`);
+    await look(page, `log-out-${locale}`);
+    await page.locator('form[action$="/session/end/confirm"] button').click();
+    await page.waitForURL(/\/session\/end\/amandier\?state=/);
+    await look(page, `logged-out-${locale}`);
+    assert.deepEqual(await sessions(context), []);
+    await page.goto(`${hub}/api/v2/session/end?post_logout_redirect_uri=https://evil.example/`);
+    await look(page, `log-out-refused-${locale}`);
+    assert.match(await page.locator('main').innerText(), /Y190101/);
+    await page.locator('main a.main').click();
+    assert.equal(page.url(), `${hub}/api/v2/session/end`);
+    await context.close();
+  });
+}
+
+test('R170 R171 R172: a logout posted from another host name goes through a real provider and back', async () => {
+  // `localhost` and `127.0.0.1` are two sites: the POST carries no cookie of the hub's.
+  let leaving = '';
+  const far = await serve((asked, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' });
+    response.end(asked.url === '/leave' ? leaving : '<!doctype html><title>far</title><h1>far</h1>');
+  });
+  const at127 = (way) => `http://127.0.0.1:${far.port}${way}`;
+  const federation = await startFederation('hub-two-hosts', { far: { redirectUri: at127('/callback'), postLogoutUri: at127('/out') } });
+  const { context, page } = await visit();
+  try {
+    const client = await discover(federation.hub, federation.far);
+    const asked = await request(client, federation.far);
+    await page.goto(asked.url);
+    await at.choice(page).click();
+    await page.locator('input[name=login]').waitFor();
+    await page.locator('button').click();
+    await at.consent(page).click();
+    await page.waitForURL(at127('/callback**'));
+    const tokens = await oidc.authorizationCodeGrant(client, new URL(page.url()), {
+      pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+    });
+    const state = random();
+    const fields = Object.entries({ id_token_hint: tokens.id_token, post_logout_redirect_uri: at127('/out'), state });
+    const inputs = fields.map(([name, value]) => `<input type="hidden" name="${name}" value="${value}">`).join('');
+    leaving = `<form method="post" action="${client.serverMetadata().end_session_endpoint}">${inputs}</form><script>document.forms[0].submit()</script>`;
+    const seen = [];
+    page.on('request', (r) => { if (r.isNavigationRequest()) seen.push(`${r.method()} ${new URL(r.url()).pathname}${/parked=/.test(r.url()) ? ' parked' : ''}`); });
+    await page.goto(at127('/leave')).catch(() => {}); // the page leaves while it loads
+    await page.locator('button[value=yes]').click();
+    await page.waitForURL(at127('/out**'));
+    assert.deepEqual([...new URL(page.url()).searchParams], [['state', state]]);
+    assert.ok(seen.includes('POST /api/v2/session/end') && seen.includes('GET /api/v2/session/end parked'), seen.join('\n'));
+    assert.deepEqual(await sessions(context), []);
+    assert.equal((await userinfo(federation.hub, tokens.access_token)).status, 401);
+    assert.deepEqual(federation.idp.faults, []);
+  } finally {
+    await context.close();
+    await federation.stop();
+    await far.close();
+  }
 });
