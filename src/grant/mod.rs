@@ -1,7 +1,8 @@
 //! L3 · Codes and tokens at work: issue, redeem, judge, introspect, revoke (decisions 6, 11).
 //!
-//! Owns: what a code and an access token stand for, single use, revocation of what a reused code issued. Must not
-//! know: HTTP, actors, how a login came about, which store or which signer is behind the ports.
+//! Owns: what a code and an access token stand for, single use, revocation of what a reused code issued, the end of a
+//! session with all that was issued in it. Must not know: HTTP, actors, how a login came about, which store or which
+//! signer is behind the ports.
 
 mod assertion;
 pub mod client;

@@ -1,5 +1,6 @@
 // Logout by openid-client, through the hub, to oidc-provider's own logout page, and back.
 import assert from 'node:assert/strict';
+import { readFileSync, writeFileSync } from 'node:fs';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { discover, request, startFederation, userinfo } from './federation.mjs';
@@ -90,4 +91,26 @@ test('R174 R178: an address one byte off, a short state or another hub\'s token 
   }
   assert.equal((await userinfo(hub, tokens.access_token)).status, 200);
   assert.deepEqual(idp.faults, []);
+});
+
+test('R177: an identity provider that is switched off is not asked, and the person comes back at once', async () => {
+  const { hub, sp } = federation;
+  const { browser, tokens } = await signedIn();
+  const file = `${hub.folder}/connectors/real.toml`;
+  const on = readFileSync(file, 'utf8');
+  const applied = async (text) => {
+    const times = () => hub.log().split('has changed, and is applied').length;
+    const before = times();
+    writeFileSync(file, text);
+    while (times() === before) await new Promise((resolve) => setTimeout(resolve, 50));
+  };
+  await applied(`enabled = false\n${on}`);
+  try {
+    const state = random();
+    const left = await browser.step(endSession(tokens, state));
+    assert.equal(left.location, `${sp.postLogoutUri}?state=${state}`);
+    assert.equal((await userinfo(hub, tokens.access_token)).status, 401);
+  } finally {
+    await applied(on);
+  }
 });
