@@ -29,6 +29,9 @@
 //! browser ── yes ─────▶ … ─▶ answered and stored ─▶ Effect::Grant (session, code) ─▶ 303 to the SP
 //! SP ── token ────────▶ web::token ─▶ grant: take the code, once ─▶ token: sign      SP ── userinfo ─▶ grant: judge, sign
 //! DP ── checktoken ───▶ web::introspection ─▶ grant: judge, tell
+//!
+//! browser ── session/end ─▶ web::logout: protocol::logout::check ─▶ session::logout::judge ─▶ actor::Logouts: way back
+//!                           kept, session, codes and tokens ended ─▶ 303 to the identity provider ─▶ 303 to the SP
 //! ```
 //!
 //! # Where to begin reading
