@@ -18,6 +18,7 @@ mod flow {
     mod clock;
     mod high;
     mod levels;
+    mod openid;
     mod policy;
     mod sandbox;
     mod sessions;

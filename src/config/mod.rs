@@ -53,7 +53,7 @@ pub use theme::Theme;
 pub use validity::{Standing, Validity};
 
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Platform;
 use source::{Source, problem_of_file};
 
@@ -71,7 +71,7 @@ pub struct Loaded {
     pub register: RegisterCredentials,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
-    pub scopes: BTreeMap<Scope, Vec<String>>,
+    pub scopes: scopes::Tables,
     pub theme: Theme,
     /// Where it came from, for what is read again while the hub runs.
     pub source: Origin,
@@ -163,7 +163,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         service_providers::reachable(&drafts, connectors, platform, problems);
         warnings.extend(of_connectors.iter().cloned());
     }
-    let scopes_or_built_in = scopes.clone().unwrap_or_else(scopes::built_in);
+    let scopes_or_built_in = scopes.clone().unwrap_or_default();
     warnings.extend(drafts.iter().filter_map(warning_of_service_provider));
     if let Some(checked) = &checked {
         service_providers::key_versions(&drafts, &checked.subject_keys, problems);

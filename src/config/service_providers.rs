@@ -6,6 +6,7 @@ use std::path::Path;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::Platform;
+use crate::protocol::registration::{Consent, Rules};
 
 use super::address::{self, Http};
 use super::client_auth;
@@ -13,6 +14,7 @@ use super::client_keys::{self, AnswerEncryption, KeySource};
 use super::connectors::ConfiguredConnector;
 use super::model::ServiceProvider;
 use super::problem::Problem;
+use super::scopes::{Scopes, Tables};
 use super::secrets::DatedSecret;
 use super::settings::SubjectKeys;
 use super::source::Source;
@@ -75,7 +77,7 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
 /// settings can't be read, and what depends on it is left unsaid.
 pub fn check(
     drafts: Vec<Draft>,
-    scopes: &BTreeMap<Scope, Vec<String>>,
+    scopes: &Tables,
     newest_subject_key: u32,
     platform: Option<Platform>,
     context: &Context<'_>,
@@ -85,7 +87,8 @@ pub fn check(
     sectors(&drafts, problems);
     let mut registered = BTreeMap::new();
     for Draft { source, file } in drafts {
-        one(&source, &file, scopes, problems);
+        one(&source, &file, scopes.of(file.rules), problems);
+        rules(&source, &file, platform, problems);
         let secrets = client_auth::secrets(&source, &file, context, problems);
         let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
         let keys = client_keys::source(&source, &file, context, problems);
@@ -139,7 +142,7 @@ pub fn reachable(
     }
 }
 
-fn one(source: &Source, file: &ServiceProvider, scopes: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
+fn one(source: &Source, file: &ServiceProvider, scopes: &Scopes, problems: &mut Vec<Problem>) {
     let id = file.client_id.as_str();
     if id.is_empty() || id.len() > 255 || !id.bytes().all(|c| c.is_ascii_graphic()) {
         let mend = "use 1 to 255 printable ASCII characters without blanks";
@@ -152,11 +155,29 @@ fn one(source: &Source, file: &ServiceProvider, scopes: &BTreeMap<Scope, Vec<Str
     }
     for (index, _) in file.scopes.iter().enumerate().filter(|(_, scope)| !scopes.contains_key(*scope)) {
         let known = scopes.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
-        let mend = format!("add it to scopes.toml, or use one of: {known}");
+        let table = match file.rules {
+            Rules::Federation => "scopes",
+            Rules::Openid => "openid",
+        };
+        let mend = format!("add it to [{table}] of scopes.toml, or use one of: {known}");
         problems.push(source.problem(&format!("scopes[{index}]"), "is granted, but the scopes table does not know it", mend));
     }
     if file.sector.as_ref().is_some_and(|sector| sector.trim().is_empty()) {
         problems.push(source.problem("sector", "is empty", "name the sector, or remove the key"));
+    }
+}
+
+/// What goes with the rules, and what the rules go with (decisions 3, Rules per SP).
+fn rules(source: &Source, file: &ServiceProvider, platform: Option<Platform>, problems: &mut Vec<Problem>) {
+    if file.rules == Rules::Openid && platform == Some(Platform::High) {
+        let what = "is \"openid\", which the high platform doesn't serve";
+        let mend = "remove it and follow the specification, or register at a hub of the standard platform";
+        problems.push(source.problem("rules", what, mend));
+    }
+    if file.consent == Consent::None && file.rules == Rules::Federation {
+        let what = "is \"none\", and the specification has the person told what is sent";
+        let mend = "write consent = \"information\"; or rules = \"openid\", if this is a service of plain OpenID Connect";
+        problems.push(source.problem("consent", what, mend));
     }
 }
 

@@ -28,6 +28,7 @@ use crate::token::Signer;
 use crate::token::verify::VerificationKeys;
 use arc_swap::ArcSwap;
 use client_keys::KeyDirectory;
+pub use token::UserinfoAnswer;
 
 /// What redeeming and judging work with. One for the program, shared by all.
 pub struct Grants {

@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::{Claim, Identity, pivot};
+use super::{Claim, Identity, pivot, standard};
 use crate::protocol::catalogue::ErrorCode;
 
 /// What is asked of an identity, apart from the form of each claim.
@@ -95,12 +95,16 @@ impl Identity {
         let identity = Self {
             given_names: given_names(claims)?,
             family_name: checked(Claim::FamilyName, name)?,
-            birthdate: checked(Claim::Birthdate, birthdate)?,
+            birthdate: match rules.required {
+                Required::Pivot => checked(Claim::Birthdate, birthdate)?,
+                Required::SubjectOnly => checked(Claim::Birthdate, birthdate_or_year)?,
+            },
             gender: checked(Claim::Gender, gender)?,
             birthplace: checked(Claim::Birthplace, geographic)?,
             birthcountry: checked(Claim::Birthcountry, geographic)?,
             email: checked(Claim::Email, email)?,
             preferred_username: checked(Claim::PreferredUsername, line)?,
+            standard: standard::of_provider(claims),
         };
         match rules.required {
             Required::Pivot => identity.demand_pivot(&rules.home_country)?,
@@ -194,6 +198,11 @@ fn line(value: &str, claim: Claim) -> Result<String, IdentityFault> {
     if (1..=NAME_CHARACTERS).contains(&line.chars().count()) { Ok(line) } else { Err(broken(claim, Rule::Length)) }
 }
 
+/// One line of text as [`line`] has it, without a claim to blame.
+pub(super) fn is_line(value: &str) -> bool {
+    line(value, Claim::Name).is_ok()
+}
+
 /// Control characters, and those that make a page show something else than what is there: line and paragraph
 /// separators, zero-width space, byte order mark, direction marks, embeddings, overrides and isolates.
 fn is_control(c: char) -> bool {
@@ -203,6 +212,11 @@ fn is_control(c: char) -> bool {
 
 fn birthdate(value: &str, claim: Claim) -> Result<String, IdentityFault> {
     if is_birthdate(value) { Ok(value.to_owned()) } else { Err(broken(claim, Rule::Calendar)) }
+}
+
+/// Ordinary identity providers may know the year alone (OpenID Connect Core 1.0, 5.1).
+fn birthdate_or_year(value: &str, claim: Claim) -> Result<String, IdentityFault> {
+    if value.len() == 4 { birthdate(&format!("{value}-00-00"), claim) } else { birthdate(value, claim) }
 }
 
 fn is_birthdate(value: &str) -> bool {

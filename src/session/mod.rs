@@ -86,7 +86,9 @@ impl Session {
     /// Takes over what the session before it knew, if the same person authenticated anew in the same browser.
     pub fn continue_from(&mut self, former: Self) {
         let same_account = self.connector == former.connector && self.upstream_subject == former.upstream_subject;
-        if same_account || self.identity == former.identity {
+        // Two accounts of which only a `sub` is known are alike, and still two persons.
+        let same_person = self.identity.names_somebody() && self.identity == former.identity;
+        if same_account || same_person {
             self.participants = former.participants;
         }
     }
