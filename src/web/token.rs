@@ -1,7 +1,7 @@
 //! `POST /api/v2/token` and `GET|POST /api/v2/userinfo` (spec 4.7, 4.8; decisions 6). All JSON, or a JWT.
 
 use actix_web::http::Method;
-use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE};
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, PRAGMA};
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::answer::{client_error, json, json_error, jwt};
@@ -15,13 +15,16 @@ use crate::protocol::{token, userinfo};
 use crate::telemetry;
 
 pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
-    match redeem(&hub, &request, body).await {
+    let mut response = match redeem(&hub, &request, body).await {
         Ok(answer) => json(answer),
         Err(code) => {
             let used = if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
             client_error(refused(&hub, code), used)
         }
-    }
+    };
+    // RFC 6749, 5.1: beside `no-store`, for caches that know nothing newer.
+    response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    response
 }
 
 async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Vec<u8>, ErrorCode> {

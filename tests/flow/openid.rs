@@ -67,6 +67,7 @@ struct Told {
 async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Told {
     let answer = hub.redeem(service, received.code()).await;
     assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_eq!((answer.header("cache-control"), answer.header("pragma")), ("no-store", "no-cache"));
     let body: Value = serde_json::from_str(&answer.body).unwrap();
     let raw_id_token = body["id_token"].as_str().unwrap().to_owned();
     let header = passerelle::digest::from_base64url(raw_id_token.split('.').next().unwrap()).unwrap();
@@ -271,9 +272,10 @@ async fn each_refusal_goes_back_by_redirect_and_an_unproven_address_gets_none() 
     let browser = hub.browser();
     let form = browser.open(&good.with("response_type", "").with("response_mode", "form_post").url()).await.received_by_post();
     assert_eq!((form.to, form.fields["error"].as_str()), (redirect_uri("kiosk"), "invalid_request"));
-    for unproven in
-        [good.with("redirect_uri", "https://kiosk.example/callback"), good.with("redirect_uri", ""), good.with("client_id", "")]
-    {
+    let elsewhere = good.with("redirect_uri", "https://kiosk.example/callback");
+    // A request object does not prove it either.
+    let within = elsewhere.with("request", "eyJhbGciOiJub25lIn0.e30.");
+    for unproven in [elsewhere, within, good.with("redirect_uri", ""), good.with("client_id", "")] {
         let page = browser.open(&unproven.with("response_type", "").url()).await;
         assert_eq!((page.answer.status, page.code().as_str(), page.links()), (400, "Y000400", Vec::new()));
     }
@@ -372,5 +374,47 @@ async fn two_persons_in_two_tabs_never_mix_under_these_rules_either() {
         // Whoever finished last has the session, with their own yes and nobody else's.
         let last = browser.authorize(&request.with("prompt", "none")).await.received();
         assert_eq!(redeemed(&hub, "notary", &last).await.claims["sub"], one.claims["sub"]);
+    }
+}
+
+/// What the Config OP plan reads.
+#[actix_web::test]
+async fn discovery_says_what_an_ordinary_client_looks_for() {
+    let hub = hub().await;
+    let document = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
+    let document: Map<String, Value> = json_of(&document).as_object().unwrap().clone();
+    assert_eq!(document["issuer"], "https://hub.example/api/v2");
+    for (name, value) in &document {
+        if name.ends_with("_endpoint") || name.ends_with("_uri") {
+            assert!(value.as_str().unwrap().starts_with("https://hub.example/api/v2/"), "{name}");
+        }
+    }
+    for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"] {
+        assert!(document.contains_key(name), "{name}");
+    }
+    for (name, value) in [
+        ("response_types_supported", "code"),
+        ("subject_types_supported", "pairwise"),
+        ("id_token_signing_alg_values_supported", "RS256"),
+        ("grant_types_supported", "authorization_code"),
+        ("token_endpoint_auth_methods_supported", "client_secret_basic"),
+        ("token_endpoint_auth_methods_supported", "client_secret_post"),
+        ("response_modes_supported", "form_post"),
+        ("scopes_supported", "openid"),
+        ("scopes_supported", "profile"),
+        ("scopes_supported", "email"),
+        ("scopes_supported", "address"),
+        ("scopes_supported", "phone"),
+        ("claims_supported", "sub"),
+        ("claims_supported", "updated_at"),
+    ] {
+        assert!(document[name].as_array().unwrap().contains(&Value::from(value)), "{name}: {value}");
+    }
+    let said = ["claims_parameter_supported", "request_parameter_supported", "request_uri_parameter_supported"];
+    assert_eq!(said.map(|name| document[name].as_bool()), [Some(true), Some(false), Some(false)]);
+    let keys = json_of(&hub.send(TestRequest::get().uri("/api/v2/jwks")).await);
+    for key in keys["keys"].as_array().unwrap() {
+        assert!(["RSA", "EC"].contains(&key["kty"].as_str().unwrap()) && key["kid"].is_string() && key["use"] == "sig");
+        assert!(["d", "p", "q", "dp", "dq", "qi", "oth", "k"].iter().all(|private| key.get(private).is_none()));
     }
 }

@@ -88,6 +88,15 @@ test('neither state nor nonce: none comes back', async () => {
   assert.ok(!('nonce' in tokens.claims()));
 });
 
+test('PKCE, for a client that uses it', async () => {
+  const verifier = oidc.randomPKCECodeVerifier();
+  const asked = { code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256' };
+  const tokens = await oidc.authorizationCodeGrant(client, await logIn(new Browser(), asked), { pkceCodeVerifier: verifier, idTokenExpected: true });
+  assert.equal(tokens.claims().aud, sp.id);
+  const back = await logIn(new Browser(), asked);
+  await assert.rejects(oidc.authorizationCodeGrant(client, back, { pkceCodeVerifier: oidc.randomPKCECodeVerifier() }), { error: 'invalid_grant' });
+});
+
 test('form_post', async () => {
   const browser = new Browser();
   const state = 'with <b>"markup"</b> & \u0027quotes\u0027';
