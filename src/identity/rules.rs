@@ -97,9 +97,13 @@ impl Identity {
             family_name: checked(Claim::FamilyName, name)?,
             birthdate: match rules.required {
                 Required::Pivot => checked(Claim::Birthdate, birthdate)?,
-                Required::SubjectOnly => checked(Claim::Birthdate, birthdate_or_year)?,
+                Required::SubjectOnly => text(claims, Claim::Birthdate)?.map(ordinary_birthdate).transpose()?.flatten(),
             },
-            gender: checked(Claim::Gender, gender)?,
+            gender: match rules.required {
+                Required::Pivot => checked(Claim::Gender, gender)?,
+                // Others are allowed there, and have no word here (OpenID Connect Core 1.0, 5.1).
+                Required::SubjectOnly => text(claims, Claim::Gender)?.and_then(|value| gender(value, Claim::Gender).ok()),
+            },
             birthplace: checked(Claim::Birthplace, geographic)?,
             birthcountry: checked(Claim::Birthcountry, geographic)?,
             email: checked(Claim::Email, email)?,
@@ -214,9 +218,16 @@ fn birthdate(value: &str, claim: Claim) -> Result<String, IdentityFault> {
     if is_birthdate(value) { Ok(value.to_owned()) } else { Err(broken(claim, Rule::Calendar)) }
 }
 
-/// Ordinary identity providers may know the year alone (OpenID Connect Core 1.0, 5.1).
-fn birthdate_or_year(value: &str, claim: Claim) -> Result<String, IdentityFault> {
-    if value.len() == 4 { birthdate(&format!("{value}-00-00"), claim) } else { birthdate(value, claim) }
+/// An ordinary identity provider may tell the year alone, or keep it back as `0000`, of which nothing can be told here
+/// (OpenID Connect Core 1.0, 5.1).
+fn ordinary_birthdate(value: &str) -> Result<Option<String>, IdentityFault> {
+    let date = match value.strip_prefix("0000-") {
+        // In a leap year, for the 29th of February.
+        Some(day) => return birthdate(&format!("2000-{day}"), Claim::Birthdate).map(|_| None),
+        None if value.len() == 4 => format!("{value}-00-00"),
+        None => value.to_owned(),
+    };
+    birthdate(&date, Claim::Birthdate).map(Some)
 }
 
 fn is_birthdate(value: &str) -> bool {
