@@ -48,6 +48,7 @@ fn person(number: usize) -> Identity {
         birthcountry: Some("99100".to_owned()),
         email: None,
         preferred_username: None,
+        standard: Default::default(),
     }
 }
 

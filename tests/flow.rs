@@ -20,6 +20,7 @@ mod flow {
     mod introspection;
     mod levels;
     mod logout;
+    mod openid;
     mod policy;
     mod revocation;
     mod sandbox;

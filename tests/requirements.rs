@@ -3,9 +3,11 @@
 #![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't read the page has failed")]
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
 use std::ops::RangeInclusive;
-use std::path::Path;
+
+use listed::{exists, reader, remarks, tests};
+
+mod listed;
 
 /// Every number that there is.
 const NUMBERS: &[RangeInclusive<u16>] = &[
@@ -42,27 +44,6 @@ fn rows(page: &str) -> Vec<Row> {
         Some(Row { number: number.parse().unwrap(), platform, on_standard, on_high })
     };
     page.lines().filter_map(read).collect()
-}
-
-/// What a cell says beside the tests that it names.
-fn remarks(cell: &str) -> BTreeSet<&str> {
-    let outside = cell.split('`').step_by(2).flat_map(|part| part.split(", ")).map(|part| part.trim_matches([' ', ',']));
-    outside.filter(|remark| !remark.is_empty()).collect()
-}
-
-fn tests(cell: &str) -> Vec<&str> {
-    cell.split('`').skip(1).step_by(2).collect()
-}
-
-/// Whether `file::name` is a test: a function of that name, or a `test('…')` whose title begins so.
-fn exists(test: &str, read: &mut impl FnMut(&str) -> Option<String>) -> bool {
-    let Some((file, name)) = test.split_once("::") else { return false };
-    let Some(text) = read(file) else { return false };
-    match Path::new(file).extension().and_then(|extension| extension.to_str()) {
-        Some("rs") => text.contains(&format!("fn {name}(")),
-        Some("mjs") => ["'", "`", "\""].iter().any(|quote| text.contains(&format!("test({quote}{name}"))),
-        _ => false,
-    }
 }
 
 fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<String> {
@@ -104,27 +85,15 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
     faults
 }
 
-fn page() -> String {
-    fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/requirements.md")).unwrap()
-}
-
-fn reader() -> impl FnMut(&str) -> Option<String> {
-    let mut texts: BTreeMap<String, Option<String>> = BTreeMap::new();
-    move |file| {
-        let read = || fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(file)).ok();
-        texts.entry(file.to_owned()).or_insert_with(read).clone()
-    }
-}
-
 #[test]
 fn every_sentence_is_held_by_tests_that_exist() {
-    let faults = faults(&page(), &mut reader());
+    let faults = faults(&listed::page("requirements.md"), &mut reader());
     assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
 }
 
 #[test]
 fn a_forged_page_is_found_out() {
-    let page = page();
+    let page = listed::page("requirements.md");
     for (from, to, fault) in [
         ("::outgoing_by_table", "::outgoing_by_tables", "there is no test"),
         ("amr/tests.rs::", "amr/none.rs::", "there is no test"),

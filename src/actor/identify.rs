@@ -29,7 +29,7 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     };
     let request = &login.ticket.request;
     let subject = subject(means, &request.client_id, &authentication, &identity)?;
-    let claims = means.federation.scopes.claims(&request.scopes, &identity);
+    let claims = means.federation.claims(request, &identity);
     let evidence = evidence(means, support_id, &authentication)?;
     // What the identity provider said has served; from here on only what the rules and the register made of it.
     let authentication = Authentication { claims: serde_json::Map::new(), ..authentication };

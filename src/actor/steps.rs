@@ -88,6 +88,7 @@ async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
     let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);
     let consent = match means.federation.active(&sp).map(|sp| sp.registration.consent) {
         Some(Consent::Required) => ConsentPolicy::Required,
+        Some(Consent::None) => ConsentPolicy::None,
         Some(Consent::Information) | None => ConsentPolicy::Information,
     };
     let world = |now| World {

@@ -12,6 +12,8 @@ use crate::config::{ConfiguredConnector, Federation, Loaded};
 use crate::connector;
 use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
+use crate::identity::Claim;
+use crate::identity::scopes::ScopeTable;
 use crate::identity::sub::SubjectKeys;
 use crate::ids::{ConnectorId, Scope};
 use crate::protocol::acr::Platform;
@@ -139,8 +141,12 @@ fn shell(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Arc<Shell
 }
 
 fn discovery_document(loaded: &Loaded, federation: &Federation) -> Result<String, serde_json::Error> {
-    let scopes: Vec<Scope> = federation.scopes.scopes().cloned().collect();
-    let claims: Vec<String> = federation.scopes.all_claim_names().into_iter().map(|claim| claim.as_str().to_owned()).collect();
+    // Nothing is published that doesn't work: the standard's table counts where somebody may use it.
+    let tables = || std::iter::once(&federation.scopes).chain(federation.serves_openid().then_some(&federation.openid_scopes));
+    let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
+    let claims: BTreeSet<Claim> = tables().flat_map(ScopeTable::all_claim_names).collect();
+    let scopes: Vec<Scope> = scopes.into_iter().collect();
+    let claims: Vec<String> = claims.into_iter().map(|claim| claim.as_str().to_owned()).collect();
     let ui_locales: Vec<String> = Locale::all().map(|locale| locale.to_string()).collect();
     discovery::document(&discovery::Provider {
         issuer: &loaded.issuer,

@@ -163,7 +163,7 @@ pub fn check(
 
 /// A data provider to which every token looks inactive, or which waits for an e-mail address that never comes, is refused.
 fn learnable(source: &Source, file: &DataProvider, table: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
-    together::known_scopes(source, &file.scopes, table, problems);
+    together::known_scopes(source, &file.scopes, ("scopes", table), problems);
     if file.scopes.iter().all(|scope| scope.as_str() == "openid") {
         let what = "names no scope but openid, so that every token would be inactive to it";
         problems.push(source.problem("scopes", what, "add the scopes that it needs to learn of"));

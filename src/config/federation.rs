@@ -1,13 +1,17 @@
 //! The federation as everything else reads it: service providers, data providers and scopes, parsed, validated, immutable.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
 
 use super::model::AuthMethod;
 use super::{AnswerEncryption, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
-use crate::identity::scopes::{ScopeTable, ScopeTableFault};
+use crate::identity::scopes::{self, Presumed, ScopeTable, ScopeTableFault};
+use crate::identity::{Claim, Identity};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
-use crate::protocol::registration::{Directory, LogoutParameters, Registration};
+use crate::protocol::authorize::AuthorizationRequest;
+use crate::protocol::registration::{Directory, Registration, Rules};
 
 /// One service provider, ready for use.
 #[derive(Clone, Debug)]
@@ -22,7 +26,8 @@ pub struct Service {
     /// How it proves who it is.
     pub authentication: Authentication,
     pub id_token_signed_response_alg: SigningAlg,
-    pub userinfo_signed_response_alg: SigningAlg,
+    /// Absent: plain JSON, under `rules = "openid"` only.
+    pub userinfo_signed_response_alg: Option<SigningAlg>,
     pub blocked_connectors: Vec<ConnectorId>,
     pub keys: KeySource,
     /// How its answers are encrypted; only signed without.
@@ -62,14 +67,20 @@ impl Service {
                 require_pkce: file.require_pkce,
                 home_page: file.home_page.clone(),
                 consent: file.consent,
-                logout_parameters: LogoutParameters::Required,
+                rules: file.rules,
             },
             name: file.name.clone(),
             sector: client.sector.clone(),
             subject_key_version: client.subject_key_version,
             authentication: Authentication::of(client),
-            id_token_signed_response_alg: file.id_token_signed_response_alg,
-            userinfo_signed_response_alg: file.userinfo_signed_response_alg,
+            id_token_signed_response_alg: file.id_token_signed_response_alg.unwrap_or(match file.rules {
+                Rules::Federation => SigningAlg::ES256,
+                Rules::Openid => SigningAlg::RS256, // OpenID Connect Dynamic Client Registration 1.0, 2
+            }),
+            userinfo_signed_response_alg: file.userinfo_signed_response_alg.or(match file.rules {
+                Rules::Federation => Some(SigningAlg::ES256),
+                Rules::Openid => None,
+            }),
             blocked_connectors: file.blocked_connectors.clone(),
             keys: client.keys.clone(),
             encryption: client.encryption,
@@ -136,6 +147,8 @@ pub struct Federation {
     services: BTreeMap<ClientId, Service>,
     data_providers: BTreeMap<ClientId, DataProvider>,
     pub scopes: ScopeTable,
+    /// For service providers under `rules = "openid"`.
+    pub openid_scopes: ScopeTable,
     /// Hide what can't be chosen instead of greying it.
     pub unavailable: Unavailable,
 }
@@ -151,7 +164,7 @@ impl Federation {
     #[must_use]
     pub fn new(services: impl IntoIterator<Item = Service>, scopes: ScopeTable, unavailable: Unavailable) -> Self {
         let services = services.into_iter().map(|service| (service.registration.client_id.clone(), service)).collect();
-        Self { services, data_providers: BTreeMap::new(), scopes, unavailable }
+        Self { services, data_providers: BTreeMap::new(), scopes, openid_scopes: ScopeTable::openid(), unavailable }
     }
 
     /// With these in place of what data providers there were.
@@ -166,9 +179,11 @@ impl Federation {
     /// # Errors
     /// A scope that releases a claim which doesn't exist.
     pub fn of(loaded: &Loaded) -> Result<Self, ScopeTableFault> {
-        let scopes = ScopeTable::from_names(&loaded.scopes)?;
+        let scopes = ScopeTable::from_names(&loaded.scopes.scopes)?;
+        let openid_scopes = ScopeTable::from_names(&loaded.scopes.openid)?;
         let unavailable = if loaded.settings.choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
-        let federation = Self::new(loaded.service_providers.values().map(Service::of), scopes, unavailable);
+        let services = loaded.service_providers.values().map(Service::of);
+        let federation = Self { openid_scopes, ..Self::new(services, scopes, unavailable) };
         Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)))
     }
 
@@ -221,12 +236,71 @@ impl Federation {
     }
 }
 
+/// Which claims an answer may hold, by the place where they are told.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Release {
+    pub userinfo: BTreeSet<Claim>,
+    /// Beside those that every ID token has.
+    pub id_token: BTreeSet<Claim>,
+}
+
+impl Federation {
+    /// The rules of a service provider, active or not; the federation's for one that isn't there.
+    #[must_use]
+    pub fn rules(&self, client_id: &ClientId) -> Rules {
+        self.service(client_id).map_or_else(Rules::default, |service| service.registration.rules)
+    }
+
+    /// True if some service provider is under `rules = "openid"`.
+    #[must_use]
+    pub fn serves_openid(&self) -> bool {
+        self.services().any(|service| service.registration.rules == Rules::Openid)
+    }
+
+    #[must_use]
+    pub const fn scope_table(&self, rules: Rules) -> &ScopeTable {
+        match rules {
+            Rules::Federation => &self.scopes,
+            Rules::Openid => &self.openid_scopes,
+        }
+    }
+
+    /// The claims that a request is granted: those of its scopes, and under `rules = "openid"` those that `claims`
+    /// names, if one of the service provider's scopes has them (decisions 3, Rules per SP, 6).
+    #[must_use]
+    pub fn release(&self, request: &AuthorizationRequest) -> Release {
+        let table = self.scope_table(self.rules(&request.client_id));
+        let granted = self.service(&request.client_id).map_or(&[][..], |service| &service.registration.granted_scopes);
+        let grantable = table.claim_names(granted);
+        let asked = |names: &[String]| -> BTreeSet<Claim> {
+            let known = names.iter().filter_map(|name| Claim::named(name));
+            // `sub` is in every answer, and derived.
+            known.filter(|claim| grantable.contains(claim) && *claim != Claim::Sub).collect()
+        };
+        let mut userinfo = table.claim_names(&request.scopes);
+        userinfo.extend(asked(&request.claims.userinfo));
+        Release { userinfo, id_token: asked(&request.claims.id_token) }
+    }
+
+    /// All that a request lets its service provider know of a person, wherever it is told; `sub` aside.
+    #[must_use]
+    pub fn claims(&self, request: &AuthorizationRequest, identity: &Identity) -> Map<String, Value> {
+        let Release { mut userinfo, id_token } = self.release(request);
+        userinfo.extend(id_token);
+        let presumed = match self.rules(&request.client_id) {
+            Rules::Federation => Presumed::Zeros,
+            Rules::Openid => Presumed::YearAlone,
+        };
+        scopes::delivered(&userinfo, identity, presumed)
+    }
+}
+
 impl Directory for Federation {
     fn registration(&self, client_id: &str) -> Option<&Registration> {
         self.services.get(client_id).map(|service| &service.registration)
     }
 
-    fn scope_is_known(&self, scope: &str) -> bool {
-        scope == "openid" || self.scopes.known(&Scope::from(scope))
+    fn scope_is_known(&self, scope: &str, rules: Rules) -> bool {
+        scope == "openid" || self.scope_table(rules).known(&Scope::from(scope))
     }
 }

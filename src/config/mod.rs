@@ -56,7 +56,7 @@ pub use theme::Theme;
 pub use validity::{Standing, Validity};
 
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Platform;
 use source::{Source, problem_of_file};
 
@@ -75,7 +75,7 @@ pub struct Loaded {
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
     pub data_providers: BTreeMap<ClientId, RegisteredDataProvider>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
-    pub scopes: BTreeMap<Scope, Vec<String>>,
+    pub scopes: scopes::Tables,
     pub theme: Theme,
     /// Where it came from, for what is read again while the hub runs.
     pub source: Origin,
@@ -171,7 +171,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         service_providers::reachable(&drafts, connectors, platform, problems);
         warnings.extend(of_connectors.iter().cloned());
     }
-    let scopes_or_built_in = scopes.clone().unwrap_or_else(scopes::built_in);
+    let scopes_or_built_in = scopes.clone().unwrap_or_default();
     warnings.extend(drafts.iter().filter_map(warning_of_service_provider));
     let parties: Vec<_> =
         drafts.iter().map(service_providers::Draft::party).chain(data_drafts.iter().map(data_providers::Draft::party)).collect();
@@ -182,7 +182,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     }
     let newest = checked.as_ref().and_then(|checked| checked.subject_keys.keys().next_back().copied()).unwrap_or(1);
     let service_providers = service_providers::check(drafts, &scopes_or_built_in, newest, platform, &context, problems);
-    let data_providers = data_providers::check(data_drafts, &scopes_or_built_in, newest, &context, problems);
+    let data_providers = data_providers::check(data_drafts, &scopes_or_built_in.scopes, newest, &context, problems);
     if problems.len() > before {
         return None;
     }

@@ -11,7 +11,7 @@ use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 pub use crate::protocol::client_auth::AuthMethod;
-pub use crate::protocol::registration::Consent;
+pub use crate::protocol::registration::{Consent, Rules};
 
 /// `config/passerelle.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -291,7 +291,7 @@ pub struct ServiceProvider {
     /// An inactive service provider is as good as unknown.
     #[serde(default = "defaults::yes")]
     pub active: bool,
-    /// Which rules its requests are judged by.
+    /// Which rules its requests are judged by. `openid` is for the standard platform only.
     #[serde(default)]
     pub rules: Rules,
     /// Absolute https addresses (http on this machine), compared character by character.
@@ -301,7 +301,7 @@ pub struct ServiceProvider {
     pub post_logout_redirect_uris: Vec<String>,
     /// Scopes that this service provider may ask for, `openid` included.
     pub scopes: Vec<Scope>,
-    /// A page that informs, or an explicit yes.
+    /// A page that informs, an explicit yes, or, under `rules = "openid"`, nothing.
     #[serde(default)]
     pub consent: Consent,
     /// How it proves at the token endpoint who it is.
@@ -313,12 +313,12 @@ pub struct ServiceProvider {
     /// Two may be valid at once, so that rotation needs no appointment. None for `private_key_jwt`.
     #[serde(default)]
     pub secrets: Vec<ClientSecret>,
-    /// Algorithm that its ID tokens are signed with.
+    /// Algorithm that its ID tokens are signed with. Default: ES256; RS256 under `rules = "openid"`.
     #[serde(default)]
-    pub id_token_signed_response_alg: SigningAlg,
-    /// Algorithm that its userinfo answers are signed with.
+    pub id_token_signed_response_alg: Option<SigningAlg>,
+    /// Algorithm that its userinfo answers are signed with. Default: ES256; under `rules = "openid"` they are plain JSON.
     #[serde(default)]
-    pub userinfo_signed_response_alg: SigningAlg,
+    pub userinfo_signed_response_alg: Option<SigningAlg>,
     /// High platform, required there: how its ID tokens are encrypted to its key.
     #[serde(default)]
     pub id_token_encrypted_response_alg: Option<EncryptionAlg>,
@@ -379,14 +379,6 @@ impl std::fmt::Debug for Jwk {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.write_str("Jwk(***)")
     }
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
-#[serde(rename_all = "lowercase")]
-pub enum Rules {
-    /// The federation's specification, to the letter.
-    #[default]
-    Federation,
 }
 
 /// A client secret of 32 characters or more: by reference, or as the hex SHA-256 of it.

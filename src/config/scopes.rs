@@ -1,4 +1,4 @@
-//! `config/scopes.toml`: which claims a scope opens (decisions 7). The table is data; without the file, the built-in one.
+//! `config/scopes.toml`: which claims a scope opens (decisions 7). The tables are data; without the file, the built-in ones.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -6,73 +6,92 @@ use std::path::Path;
 use schemars::JsonSchema;
 use serde::Deserialize;
 
+use crate::identity::Claim;
+use crate::identity::scopes::ScopeTable;
 use crate::ids::Scope;
+use crate::protocol::registration::Rules;
 
 use super::problem::Problem;
 use super::source::Source;
+
+/// Scope → the claims that it opens.
+pub type Scopes = BTreeMap<Scope, Vec<String>>;
 
 /// `config/scopes.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct ScopesFile {
     /// Scope → the claims that it opens. `openid` must be there, and opens `sub`.
-    pub scopes: BTreeMap<Scope, Vec<String>>,
+    pub scopes: Scopes,
+    /// The same for service providers under `rules = "openid"`. Default: the table of OpenID Connect Core 1.0, 5.4.
+    #[serde(default)]
+    pub openid: Option<Scopes>,
 }
 
-/// Claims that the hub can deliver.
-const CLAIMS: [&str; 10] = [
-    "sub",
-    "given_name",
-    "given_name_array",
-    "family_name",
-    "gender",
-    "birthdate",
-    "birthplace",
-    "birthcountry",
-    "email",
-    "preferred_username",
-];
+/// Both tables, as they count.
+#[derive(Clone, Debug)]
+pub struct Tables {
+    pub scopes: Scopes,
+    pub openid: Scopes,
+}
 
-pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<BTreeMap<Scope, Vec<String>>> {
+impl Default for Tables {
+    fn default() -> Self {
+        Self { scopes: ScopeTable::default().names(), openid: ScopeTable::openid().names() }
+    }
+}
+
+impl Tables {
+    #[must_use]
+    pub const fn of(&self, rules: Rules) -> &Scopes {
+        match rules {
+            Rules::Federation => &self.scopes,
+            Rules::Openid => &self.openid,
+        }
+    }
+}
+
+pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<Tables> {
     if !file.exists() {
-        return Some(built_in());
+        return Some(Tables::default());
     }
     let source = Source::read(file).map_err(|problem| problems.push(problem)).ok()?;
-    let scopes = source.shape::<ScopesFile>(problems)?.scopes;
+    let written = source.shape::<ScopesFile>(problems)?;
+    let built_in = || ScopeTable::openid().names();
+    let tables = Tables { scopes: written.scopes, openid: written.openid.unwrap_or_else(built_in) };
     let before = problems.len();
+    check(&source, "scopes", &tables.scopes, &Claim::FEDERATION, problems);
+    check(&source, "openid", &tables.openid, &Claim::all().collect::<Vec<_>>(), problems);
+    (problems.len() == before).then_some(tables)
+}
+
+fn check(source: &Source, table: &str, scopes: &Scopes, claims: &[Claim], problems: &mut Vec<Problem>) {
     if !scopes.get("openid").is_some_and(|claims| claims.iter().any(|claim| claim == "sub")) {
-        problems.push(source.problem("scopes.openid", "does not open sub", "write openid = [\"sub\"]"));
+        problems.push(source.problem(&format!("{table}.openid"), "does not open sub", "write openid = [\"sub\"]"));
     }
-    for (scope, claims) in &scopes {
-        let key = format!("scopes.{scope}");
+    for (scope, names) in scopes {
+        let key = format!("{table}.{scope}");
         // RFC 6749, 3.3: scope-token.
         if scope.as_str().is_empty() || !scope.as_str().bytes().all(|c| c.is_ascii_graphic() && c != b'"' && c != b'\\') {
             problems.push(source.problem(&key, "is no scope name", "use printable ASCII without blanks, \" and \\"));
         }
-        if claims.iter().any(|claim| !CLAIMS.contains(&claim.as_str())) {
-            problems.push(source.problem(&key, "names an unknown claim", format!("use only: {}", CLAIMS.join(", "))));
+        if names.iter().any(|name| !claims.iter().any(|claim| claim.as_str() == name)) {
+            let known = claims.iter().map(Claim::to_string).collect::<Vec<_>>().join(", ");
+            problems.push(source.problem(&key, "names an unknown claim", format!("use only: {known}")));
         }
     }
-    (problems.len() == before).then_some(scopes)
 }
 
-/// The table of decisions 7.
-#[must_use]
-pub fn built_in() -> BTreeMap<Scope, Vec<String>> {
-    let table: [(&str, &[&str]); 11] = [
-        ("openid", &["sub"]),
-        ("given_name", &["given_name", "given_name_array"]),
-        ("family_name", &["family_name"]),
-        ("gender", &["gender"]),
-        ("birthdate", &["birthdate"]),
-        ("birthplace", &["birthplace"]),
-        ("birthcountry", &["birthcountry"]),
-        ("email", &["email"]),
-        ("preferred_username", &["preferred_username"]),
-        ("profile", &["given_name", "given_name_array", "family_name", "birthdate", "gender"]),
-        ("birth", &["birthplace", "birthcountry"]),
-    ];
-    let pivot: &[&str] = &["given_name", "given_name_array", "family_name", "gender", "birthdate", "birthplace", "birthcountry"];
-    let rows = table.into_iter().chain([("identite_pivot", pivot)]);
-    rows.map(|(scope, claims)| (Scope::from(scope), claims.iter().map(ToString::to_string).collect())).collect()
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_file_for_operators_is_the_built_in_tables() {
+        let mut problems = Vec::new();
+        let read = load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/scopes.toml")), &mut problems).unwrap();
+        for (written, built_in) in [(read.scopes, ScopeTable::default()), (read.openid, ScopeTable::openid())] {
+            assert_eq!(ScopeTable::from_names(&written), Ok(built_in));
+        }
+    }
 }

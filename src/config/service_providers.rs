@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId, Scope};
+use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::acr::Platform;
+use crate::protocol::registration::{Consent, Rules};
 
 use super::address::{self, Http};
 use super::client_auth;
@@ -14,6 +15,7 @@ use super::client_keys::{self, AnswerEncryption, GivenKeys, KeySource};
 use super::connectors::ConfiguredConnector;
 use super::model::ServiceProvider;
 use super::problem::Problem;
+use super::scopes::Tables;
 use super::secrets::DatedSecret;
 use super::source::Source;
 use super::together::{self, Party};
@@ -86,7 +88,7 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
 /// settings can't be read, and what depends on it is left unsaid.
 pub fn check(
     drafts: Vec<Draft>,
-    scopes: &BTreeMap<Scope, Vec<String>>,
+    scopes: &Tables,
     newest_subject_key: u32,
     platform: Option<Platform>,
     context: &Context<'_>,
@@ -95,6 +97,7 @@ pub fn check(
     let mut registered = BTreeMap::new();
     for Draft { source, file } in drafts {
         one(&source, &file, scopes, problems);
+        rules(&source, &file, platform, problems);
         let secrets = client_auth::secrets(&source, &file.secrets, context, problems);
         let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
         let keys = client_keys::source(&source, &GivenKeys::from(&file), context, problems);
@@ -148,15 +151,33 @@ pub fn reachable(
     }
 }
 
-fn one(source: &Source, file: &ServiceProvider, scopes: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
+fn one(source: &Source, file: &ServiceProvider, tables: &Tables, problems: &mut Vec<Problem>) {
     together::usable_id(source, &file.client_id, problems);
     text::check(source, "name", &file.name, problems);
     addresses(source, file, problems);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
         problems.push(source.problem("scopes", "lacks openid, without which no request is valid", "add \"openid\""));
     }
-    together::known_scopes(source, &file.scopes, scopes, problems);
+    let table = match file.rules {
+        Rules::Federation => "scopes",
+        Rules::Openid => "openid",
+    };
+    together::known_scopes(source, &file.scopes, (table, tables.of(file.rules)), problems);
     together::named_sector(source, file.sector.as_deref(), problems);
+}
+
+/// What goes with the rules, and what the rules go with (decisions 3, Rules per SP).
+fn rules(source: &Source, file: &ServiceProvider, platform: Option<Platform>, problems: &mut Vec<Problem>) {
+    if file.rules == Rules::Openid && platform == Some(Platform::High) {
+        let what = "is \"openid\", which the high platform doesn't serve";
+        let mend = "remove it and follow the specification, or register at a hub of the standard platform";
+        problems.push(source.problem("rules", what, mend));
+    }
+    if file.consent == Consent::None && file.rules == Rules::Federation {
+        let what = "is \"none\", and the specification has the person told what is sent";
+        let mend = "write consent = \"information\"; or rules = \"openid\", if this is a service of plain OpenID Connect";
+        problems.push(source.problem("consent", what, mend));
+    }
 }
 
 /// Absolute https (http for loopback, or with `insecure_http`), no fragment, no user info (decisions 15).

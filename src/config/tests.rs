@@ -114,7 +114,7 @@ fn a_good_folder_loads_whole() {
     assert_eq!(service.sector, "sp");
     let connector = loaded.connectors.get("idp").unwrap();
     assert_eq!(connector.client_secret.as_ref().unwrap().reveal(), "idp-secret");
-    assert!(loaded.scopes.contains_key("identite_pivot"));
+    assert!(loaded.scopes.scopes.contains_key("identite_pivot"));
     assert_eq!(in_language(&loaded.theme.name, "de"), "Passerelle");
     assert_eq!(loaded.settings.lifetimes.session(loaded.settings.platform).as_secs(), 28_800);
     assert!(loaded.warnings.iter().any(|warning| warning.key == "identity_source"));
@@ -274,7 +274,16 @@ fn each_bad_service_provider_is_named_with_its_mend() {
         (file, "{ env = \"SP_SECRET\" }", "{ evn = \"SP_SECRET\" }", "secrets[0].evn", "file, env, sha256"),
         (file, "client_id", "blocked_connectors = [\"nobody\"]\nclient_id", "blocked_connectors[0]", "does not exist"),
         (file, "client_id", "blocked_connectors = [\"idp\"]\nclient_id", "blocked_connectors", "nobody could ever log in"),
-        (file, "client_id", "rules = \"openid\"\nclient_id", "rules", "write one of: federation"),
+        (file, "client_id", "rules = \"oidc\"\nclient_id", "rules", "write one of: federation, openid"),
+        (file, "client_id", "consent = \"none\"\nclient_id", "consent", "write consent = \"information\""),
+        (file, "[\"openid\", \"email\"]", "[\"openid\", \"phone\"]", "scopes[1]", "to [scopes] of scopes.toml"),
+        (
+            file,
+            "[\"openid\", \"email\"]",
+            "[\"openid\", \"birth\"]\nrules = \"openid\"",
+            "scopes[1]",
+            "to [openid] of scopes.toml",
+        ),
         (file, "client_id", "client_id = \"x\"\nclient_id", "", "valid TOML"),
     ];
     check_rows(rows);
@@ -658,4 +667,47 @@ fn the_scopes_table_is_data() {
     let folder = Folder::good().with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"shoe_size\"]\n");
     let (file, key, _) = folder.problem();
     assert_eq!((file.as_str(), key.as_str()), ("scopes.toml", "scopes.email"));
+}
+
+#[test]
+fn the_table_of_openid_connect_is_data_too() {
+    for (rows, key) in [
+        ("email = [\"email\"]", "openid.openid"),
+        ("openid = [\"sub\"]\nemail = [\"shoe_size\"]", "openid.email"),
+        ("openid = [\"sub\"]\n\"a b\" = [\"email\"]", "openid.a b"),
+    ] {
+        let folder =
+            Folder::good().with("scopes.toml", format!("[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n[openid]\n{rows}\n"));
+        assert_eq!(folder.problem().1, key, "{rows}");
+    }
+    // The specification's table has the specification's claims only.
+    let folder = Folder::good().with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\", \"email_verified\"]\n");
+    assert_eq!(folder.problem().1, "scopes.email");
+    let loaded = Folder::good().with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n").loaded();
+    assert!(loaded.scopes.openid.contains_key("phone"), "without [openid], the built-in one");
+}
+
+#[test]
+fn what_plain_openid_connect_registers_by_default() {
+    let service = |more: &str| {
+        let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
+        let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
+        let service = Federation::of(&loaded).unwrap().service(&"sp".into()).unwrap().clone();
+        (service.id_token_signed_response_alg, service.userinfo_signed_response_alg)
+    };
+    use crate::protocol::alg::SigningAlg::{ES256, RS256};
+    assert_eq!(service(""), (ES256, Some(ES256)));
+    assert_eq!(service("rules = \"openid\"\nconsent = \"none\""), (RS256, None));
+    let named = "id_token_signed_response_alg = \"ES256\"\nuserinfo_signed_response_alg = \"RS256\"";
+    assert_eq!(service(&format!("rules = \"openid\"\n{named}")), (ES256, Some(RS256)));
+}
+
+#[test]
+fn the_high_platform_refuses_plain_openid_connect() {
+    let settings = SETTINGS.replace("\"standard\"", "\"high\"").replace("identity_source = \"provider\"\n", "");
+    let service = SERVICE.replace("client_id = \"sp\"", "client_id = \"sp\"\nrules = \"openid\"");
+    let folder = Folder::good().with("passerelle.toml", settings).with("service-providers/sp.toml", service);
+    let problems = folder.load().unwrap_err();
+    let told = problems.iter().find(|problem| problem.key == "rules").unwrap().to_string();
+    assert!(told.contains("remove it and follow the specification"), "{told}");
 }

@@ -85,10 +85,15 @@ pub fn named_sector(source: &Source, sector: Option<&str>, problems: &mut Vec<Pr
     }
 }
 
-pub fn known_scopes(source: &Source, granted: &[Scope], table: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
+pub fn known_scopes(
+    source: &Source,
+    granted: &[Scope],
+    (name, table): (&str, &BTreeMap<Scope, Vec<String>>),
+    problems: &mut Vec<Problem>,
+) {
     for (index, _) in granted.iter().enumerate().filter(|(_, scope)| !table.contains_key(*scope)) {
         let known = table.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
-        let mend = format!("add it to scopes.toml, or use one of: {known}");
+        let mend = format!("add it to [{name}] of scopes.toml, or use one of: {known}");
         problems.push(source.problem(&format!("scopes[{index}]"), "is granted, but the scopes table does not know it", mend));
     }
 }

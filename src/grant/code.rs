@@ -1,10 +1,13 @@
 //! Issuing a code: the last effect of a login.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
+
+use serde_json::{Map, Value};
 
 use super::introspection::shared_scopes;
 use super::records::{CodeRecord, TokenRecord, code_key, encode, family};
 use super::{Grants, store_code};
+use crate::identity::Claim;
 use crate::ids::Subject;
 use crate::login::{Grant, Proven};
 use crate::protocol::catalogue::ErrorCode;
@@ -20,11 +23,13 @@ impl Grants {
         let request = &grant.request;
         // The session first: a code must not be redeemable by a login whose session could not be kept.
         let session = self.begin_session(&grant, now).await?;
+        let release = self.federation.release(request);
         let record = CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
             code_challenge: request.code_challenge.clone(),
-            nonce: Some(request.nonce.reveal().clone()),
+            nonce: request.nonce.as_ref().map(|nonce| nonce.reveal().clone()),
             amr: request.claims.amr.then(|| grant.proven.evidence.outgoing(&self.amr_marker)),
+            claims: of(&grant.proven.claims, &release.id_token),
             auth_time: grant.proven.authentication.auth_time,
             connector: grant.proven.authentication.connector.clone(),
             obtained: grant.proven.authentication.level,
@@ -33,7 +38,7 @@ impl Grants {
                 client_id: request.client_id.clone(),
                 subject: grant.proven.subject.clone(),
                 scopes: grant.scopes.clone(),
-                claims: grant.proven.claims.clone(),
+                claims: of(&grant.proven.claims, &release.userinfo),
                 support_id: grant.support_id.clone(),
                 level: grant.proven.level,
                 issued_at: now,
@@ -77,4 +82,10 @@ impl Grants {
         let record = self.store.load(&code_key(code), self.env.now()).await.map_err(|fault| store_code(&fault))?;
         Ok(record.is_some())
     }
+}
+
+/// Of the claims that were shown, those that are told in one place.
+fn of(shown: &Map<String, Value>, names: &BTreeSet<Claim>) -> Map<String, Value> {
+    let told = shown.iter().filter(|(name, _)| Claim::named(name).is_some_and(|claim| names.contains(&claim)));
+    told.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

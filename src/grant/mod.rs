@@ -36,6 +36,7 @@ pub use assertion::AssertionRoom;
 use client_keys::KeyDirectory;
 use mistakes::Mistakes;
 use subjects::Subjects;
+pub use token::UserinfoAnswer;
 
 /// What redeeming and judging work with. One for the program, shared by all.
 pub struct Grants {

@@ -22,6 +22,9 @@ pub(super) struct CodeRecord {
     pub nonce: Option<String>,
     /// Present if and only if the request asked for `amr`.
     pub amr: Option<Vec<String>>,
+    /// Identity claims that were asked for in the ID token (Core, 5.5).
+    #[serde(default)]
+    pub claims: Map<String, Value>,
     pub auth_time: Timestamp,
     pub connector: ConnectorId,
     /// What the identity provider proved: the gate judges it again.

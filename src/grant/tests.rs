@@ -20,7 +20,7 @@ use serde_json::Value;
 use super::client_keys::KeyDirectory;
 use super::mistakes::{Allowed, Mistakes};
 use super::subjects::Subjects;
-use super::{Gate, Grants, Lives};
+use super::{Gate, Grants, Lives, UserinfoAnswer};
 use crate::assurance::{At, Level, Platform};
 use crate::config::Federation;
 use crate::config::federation::{Authentication, Unavailable};
@@ -37,6 +37,7 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
 use crate::protocol::token::TokenRequest;
+use crate::protocol::userinfo::{Bearer, Carried};
 use crate::session::Limits;
 use crate::store::Capacities;
 use crate::store::conformance::ROOMY;
@@ -78,6 +79,17 @@ struct Hub {
     gate: Arc<HandGate>,
 }
 
+impl Hub {
+    /// What a service provider reads at userinfo, signed or not, with the token in the header.
+    async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
+        let bearer = Bearer { token: Secret::new(token.into()), by: Carried::Header };
+        self.grants.userinfo(&bearer).await.map(|answer| match answer {
+            UserinfoAnswer::Jwt(token) => token,
+            UserinfoAnswer::Json(claims) => String::from_utf8(claims).unwrap(),
+        })
+    }
+}
+
 /// A service provider whose secrets are `<id>'s secret` and `<id>'s next secret`.
 fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
     let mut registration = registration(client_id);
@@ -91,7 +103,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
             ["secret", "next secret"].map(|secret| dated(&format!("{client_id}'s {secret}"), Validity::default())).to_vec(),
         ),
         id_token_signed_response_alg: alg,
-        userinfo_signed_response_alg: alg,
+        userinfo_signed_response_alg: Some(alg),
         blocked_connectors: vec![],
         keys: KeySource::None,
         encryption: None,

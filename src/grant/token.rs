@@ -11,9 +11,38 @@ use crate::ids::ClientId;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
+use crate::protocol::registration::Rules;
 use crate::protocol::token::{TokenAnswer, TokenRequest};
+use crate::protocol::userinfo::{Bearer, Carried};
 use crate::store::{Draft, StoreFault, Taken};
 use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint};
+
+/// A userinfo answer, by its media type.
+#[derive(Clone, PartialEq, Eq)]
+pub enum UserinfoAnswer {
+    /// `application/jwt`
+    Jwt(String),
+    /// `application/json`
+    Json(Vec<u8>),
+}
+
+impl std::fmt::Debug for UserinfoAnswer {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(match self {
+            Self::Jwt(_) => "Jwt(***)",
+            Self::Json(_) => "Json(***)",
+        })
+    }
+}
+
+/// OpenID Connect Core 1.0, 5.3.2: not signed, so without `iss` and `aud`.
+#[derive(serde::Serialize)]
+struct PlainUserinfo<'a> {
+    sub: &'a str,
+    /// Never holds `sub`.
+    #[serde(flatten)]
+    identity: &'a serde_json::Map<String, serde_json::Value>,
+}
 
 /// An access token that was found alive.
 pub struct Judged<'a> {
@@ -95,6 +124,7 @@ impl Grants {
             nonce: record.nonce.as_deref(),
             acr: assurance::acr::in_id_token(record.token.level, self.platform),
             amr: record.amr.as_deref(),
+            identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
         mint(self.signer.as_ref(), alg, &claims, now).await.map_err(|fault| {
             tracing::error!(%fault, "an ID token could not be signed");
@@ -116,14 +146,22 @@ impl Grants {
         Ok(Judged { token, expires_at: record.expires_at, client })
     }
 
-    /// The userinfo answer: a JWS in the service provider's registered algorithm, sealed on the high platform (R007).
+    /// The userinfo answer: a JWS in the service provider's registered algorithm, sealed on the high platform (R007);
+    /// plain JSON where `rules = "openid"` registered none.
     ///
     /// # Errors
-    /// `AccessTokenInvalid`, `ClientKeysMissing`, or the hub's own failures.
-    pub async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
-        let judged = self.judge(token).await?;
+    /// `AccessTokenInvalid`, `BearerInBody`, `ClientKeysMissing`, or the hub's own failures.
+    pub async fn userinfo(&self, bearer: &Bearer) -> Result<UserinfoAnswer, ErrorCode> {
+        let judged = self.judge(bearer.token.reveal()).await?;
         let (client, now) = (judged.client, self.env.now());
+        if bearer.by == Carried::Body && client.registration.rules == Rules::Federation {
+            return Err(ErrorCode::BearerInBody); // R160
+        }
         let envelope = self.envelope(client, Answer::Userinfo)?;
+        let Some(alg) = client.userinfo_signed_response_alg else {
+            let claims = PlainUserinfo { sub: judged.token.subject.as_str(), identity: &judged.token.claims };
+            return serde_json::to_vec(&claims).map(UserinfoAnswer::Json).map_err(|_| ErrorCode::Internal);
+        };
         let claims = UserinfoClaims {
             sub: judged.token.subject.as_str(),
             iss: &self.issuer,
@@ -132,10 +170,10 @@ impl Grants {
             iat: now,
             identity: &judged.token.claims,
         };
-        let signed = mint(self.signer.as_ref(), client.userinfo_signed_response_alg, &claims, now).await.map_err(|fault| {
+        let signed = mint(self.signer.as_ref(), alg, &claims, now).await.map_err(|fault| {
             tracing::error!(%fault, "a userinfo answer could not be signed");
             ErrorCode::SigningFailed
         })?;
-        envelope.close(signed)
+        envelope.close(signed).map(UserinfoAnswer::Jwt)
     }
 }

@@ -6,11 +6,15 @@
 //! - [`pivot`]: the normalised form in which two spellings of one person are equal; `sub` and the register share it.
 //! - [`sub`]: the pairwise subject identifier.
 //! - [`scopes`]: which claims a scope releases.
+//! - [`standard`]: claims of OpenID Connect that are no part of a pivot identity.
 
 pub mod pivot;
 pub mod rules;
 pub mod scopes;
+pub mod standard;
 pub mod sub;
+
+use self::standard::StandardClaims;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -30,6 +34,8 @@ pub struct Identity {
     pub birthcountry: Option<String>,
     pub email: Option<String>,
     pub preferred_username: Option<String>,
+    /// What else an identity provider says, for service providers under `rules = "openid"`.
+    pub standard: StandardClaims,
 }
 
 impl Identity {
@@ -48,10 +54,16 @@ impl Identity {
     }
 
     /// This identity as the register knows it, with the `email` and `preferred_username` that only the identity
-    /// provider knows: what a service provider of the standard platform gets (decisions 7, Source).
+    /// provider knows: what a service provider of the standard platform gets (decisions 7, Source). Standard claims that
+    /// speak of the civil identity stay behind: there the register alone is heard.
     #[must_use]
     pub fn with_contact_of(self, provider: &Self) -> Self {
-        Self { email: provider.email.clone(), preferred_username: provider.preferred_username.clone(), ..self }
+        Self {
+            email: provider.email.clone(),
+            preferred_username: provider.preferred_username.clone(),
+            standard: standard::beside_a_register(&provider.standard),
+            ..self
+        }
     }
 }
 
@@ -75,11 +87,24 @@ pub enum Claim {
     Birthcountry,
     Email,
     PreferredUsername,
+    Name,
+    MiddleName,
+    Nickname,
+    Profile,
+    Picture,
+    Website,
+    Zoneinfo,
+    Locale,
+    UpdatedAt,
+    EmailVerified,
+    PhoneNumber,
+    PhoneNumberVerified,
+    Address,
 }
 
 impl Claim {
-    /// Every claim, in the order of the specification's table.
-    pub const ALL: [Self; 10] = [
+    /// Claims of the specification, in the order of its table.
+    pub const FEDERATION: [Self; 10] = [
         Self::Sub,
         Self::Gender,
         Self::Birthdate,
@@ -92,10 +117,32 @@ impl Claim {
         Self::Email,
     ];
 
+    /// What OpenID Connect Core 1.0, 5.1 has beside them.
+    pub const STANDARD: [Self; 13] = [
+        Self::Name,
+        Self::MiddleName,
+        Self::Nickname,
+        Self::Profile,
+        Self::Picture,
+        Self::Website,
+        Self::Zoneinfo,
+        Self::Locale,
+        Self::UpdatedAt,
+        Self::EmailVerified,
+        Self::PhoneNumber,
+        Self::PhoneNumberVerified,
+        Self::Address,
+    ];
+
+    /// Every claim.
+    pub fn all() -> impl Iterator<Item = Self> {
+        Self::FEDERATION.into_iter().chain(Self::STANDARD)
+    }
+
     /// The claim of this name on the wire.
     #[must_use]
     pub fn named(name: &str) -> Option<Self> {
-        Self::ALL.into_iter().find(|claim| claim.as_str() == name)
+        Self::all().find(|claim| claim.as_str() == name)
     }
 
     /// The claim's name on the wire.
@@ -112,6 +159,19 @@ impl Claim {
             Self::Birthcountry => "birthcountry",
             Self::Email => "email",
             Self::PreferredUsername => "preferred_username",
+            Self::Name => "name",
+            Self::MiddleName => "middle_name",
+            Self::Nickname => "nickname",
+            Self::Profile => "profile",
+            Self::Picture => "picture",
+            Self::Website => "website",
+            Self::Zoneinfo => "zoneinfo",
+            Self::Locale => "locale",
+            Self::UpdatedAt => "updated_at",
+            Self::EmailVerified => "email_verified",
+            Self::PhoneNumber => "phone_number",
+            Self::PhoneNumberVerified => "phone_number_verified",
+            Self::Address => "address",
         }
     }
 }
@@ -137,6 +197,7 @@ pub(crate) mod samples {
             birthcountry: Some("99100".into()),
             email: Some("angela@example.org".into()),
             preferred_username: None,
+            standard: Default::default(),
         }
     }
 }
@@ -159,8 +220,17 @@ mod tests {
     }
 
     #[test]
+    fn the_provider_does_not_speak_beside_the_register_of_who_a_person_is() {
+        let said: StandardClaims =
+            [(Claim::Name, "Somebody Else".into()), (Claim::MiddleName, "X".into()), (Claim::Nickname, "Angie".into())].into();
+        let delivered = samples::angela().with_contact_of(&Identity { standard: said, ..samples::angela() });
+        assert_eq!(delivered.standard, StandardClaims::from([(Claim::Nickname, "Angie".into())]));
+        assert_eq!(standard::full_name(&delivered), Some("Angela Claire Louise DUBOIS".into()));
+    }
+
+    #[test]
     fn claims_are_called_alike_in_files_and_on_the_wire() {
-        for claim in [Claim::Sub, Claim::GivenNameArray, Claim::PreferredUsername, Claim::Birthcountry] {
+        for claim in Claim::all() {
             assert_eq!(serde_json::to_value(claim).unwrap(), claim.as_str());
         }
     }

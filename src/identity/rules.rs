@@ -7,7 +7,7 @@
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 
-use super::{Claim, Identity, pivot};
+use super::{Claim, Identity, pivot, standard};
 use crate::protocol::catalogue::ErrorCode;
 
 /// What is asked of an identity, apart from the form of each claim.
@@ -95,12 +95,20 @@ impl Identity {
         let identity = Self {
             given_names: given_names(claims)?,
             family_name: checked(Claim::FamilyName, name)?,
-            birthdate: checked(Claim::Birthdate, birthdate)?,
-            gender: checked(Claim::Gender, gender)?,
+            birthdate: match rules.required {
+                Required::Pivot => checked(Claim::Birthdate, birthdate)?,
+                Required::SubjectOnly => text(claims, Claim::Birthdate)?.map(ordinary_birthdate).transpose()?.flatten(),
+            },
+            gender: match rules.required {
+                Required::Pivot => checked(Claim::Gender, gender)?,
+                // Others are allowed there, and have no word here (OpenID Connect Core 1.0, 5.1).
+                Required::SubjectOnly => text(claims, Claim::Gender)?.and_then(|value| gender(value, Claim::Gender).ok()),
+            },
             birthplace: checked(Claim::Birthplace, geographic)?,
             birthcountry: checked(Claim::Birthcountry, geographic)?,
             email: checked(Claim::Email, email)?,
             preferred_username: checked(Claim::PreferredUsername, line)?,
+            standard: standard::of_provider(claims),
         };
         match rules.required {
             Required::Pivot => identity.demand_pivot(&rules.home_country)?,
@@ -198,6 +206,11 @@ fn line(value: &str, claim: Claim) -> Result<String, IdentityFault> {
     if (1..=NAME_CHARACTERS).contains(&line.chars().count()) { Ok(line) } else { Err(broken(claim, Rule::Length)) }
 }
 
+/// One line of text as [`line`] has it, without a claim to blame.
+pub(super) fn is_line(value: &str) -> bool {
+    line(value, Claim::Name).is_ok()
+}
+
 /// Control characters, and those that make a page show something else than what is there: line and paragraph
 /// separators, zero-width space, byte order mark, direction marks, embeddings, overrides and isolates.
 fn is_control(c: char) -> bool {
@@ -207,6 +220,18 @@ fn is_control(c: char) -> bool {
 
 fn birthdate(value: &str, claim: Claim) -> Result<String, IdentityFault> {
     if is_birthdate(value) { Ok(value.to_owned()) } else { Err(broken(claim, Rule::Calendar)) }
+}
+
+/// An ordinary identity provider may tell the year alone, or keep it back as `0000`, of which nothing can be told here
+/// (OpenID Connect Core 1.0, 5.1).
+fn ordinary_birthdate(value: &str) -> Result<Option<String>, IdentityFault> {
+    let date = match value.strip_prefix("0000-") {
+        // In a leap year, for the 29th of February.
+        Some(day) => return birthdate(&format!("2000-{day}"), Claim::Birthdate).map(|_| None),
+        None if value.len() == 4 => format!("{value}-00-00"),
+        None => value.to_owned(),
+    };
+    birthdate(&date, Claim::Birthdate).map(Some)
 }
 
 fn is_birthdate(value: &str) -> bool {

@@ -1,19 +1,18 @@
-//! Which claims a scope releases (decisions 7): data that an operator may extend, `config/scopes.toml`.
+//! Which claims a scope releases (decisions 7): data that an operator may extend, `config/scopes.toml`. There are two
+//! tables: the specification's, and that of OpenID Connect Core 1.0, 5.4, for service providers under `rules = "openid"`.
 //!
-//! Owns: the table, and the claims of an identity under a list of scopes. Must not know: who asks, or what was granted.
+//! Owns: the tables, and a claim's value as it is delivered. Must not know: who asks, or what was granted.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use schemars::JsonSchema;
-use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
+use super::standard::full_name;
 use super::{Claim, Identity};
 use crate::ids::Scope;
 
-/// Scope → the claims that it releases. `ScopeTable::default()` is the built-in one.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
+/// Scope → the claims that it releases. `ScopeTable::default()` is the specification's.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct ScopeTable {
     scopes: BTreeMap<Scope, BTreeSet<Claim>>,
 }
@@ -21,9 +20,9 @@ pub struct ScopeTable {
 /// Why a scope table is unusable, and how to mend it.
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum ScopeTableFault {
-    #[error("{0}")]
-    Shape(String),
-    #[error("`openid` must release `sub`: write `openid = [\"sub\"]` under [scopes]")]
+    #[error("there is no claim `{0}`")]
+    NoSuchClaim(String),
+    #[error("`openid` must release `sub`: write `openid = [\"sub\"]`")]
     OpenidWithoutSub,
     #[error("`{0}` is no scope value: use printable ASCII without space, quotation mark and backslash")]
     Value(Scope),
@@ -31,25 +30,70 @@ pub enum ScopeTableFault {
     StraySub(Scope),
 }
 
-impl ScopeTable {
-    /// Reads `config/scopes.toml`.
-    ///
-    /// # Errors
-    /// Not TOML, an unknown key or claim, or a table that breaks OpenID Connect.
-    pub fn from_toml(text: &str) -> Result<Self, ScopeTableFault> {
-        toml::from_str::<Self>(text).map_err(|fault| ScopeTableFault::Shape(fault.to_string()))?.checked()
-    }
+/// How a birthdate is written of which the day, or the month too, is only presumed.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Presumed {
+    /// `YYYY-MM-00`, `YYYY-00-00`: the specification.
+    Zeros,
+    /// `YYYY`: OpenID Connect Core 1.0, 5.1.
+    YearAlone,
+}
 
+impl ScopeTable {
     /// The table from names, as the configuration holds them.
     ///
     /// # Errors
     /// A claim that doesn't exist, or a table that breaks OpenID Connect.
     pub fn from_names(names: &BTreeMap<Scope, Vec<String>>) -> Result<Self, ScopeTableFault> {
-        let claim =
-            |name: &String| Claim::named(name).ok_or_else(|| ScopeTableFault::Shape(format!("there is no claim `{name}`")));
+        let claim = |name: &String| Claim::named(name).ok_or_else(|| ScopeTableFault::NoSuchClaim(name.clone()));
         let row =
             |(scope, names): (&Scope, &Vec<String>)| Ok((scope.clone(), names.iter().map(claim).collect::<Result<_, _>>()?));
         Self { scopes: names.iter().map(row).collect::<Result<_, _>>()? }.checked()
+    }
+
+    /// The table as names, as the configuration holds them.
+    #[must_use]
+    pub fn names(&self) -> BTreeMap<Scope, Vec<String>> {
+        let names = |claims: &BTreeSet<Claim>| claims.iter().map(ToString::to_string).collect();
+        self.scopes.iter().map(|(scope, claims)| (scope.clone(), names(claims))).collect()
+    }
+
+    /// OpenID Connect Core 1.0, 5.4.
+    #[must_use]
+    pub fn openid() -> Self {
+        use Claim::{
+            Address, Birthdate, Email, EmailVerified, FamilyName, Gender, GivenName, Locale, MiddleName, Name, Nickname,
+            PhoneNumber, PhoneNumberVerified, Picture, PreferredUsername, Profile, Sub, UpdatedAt, Website, Zoneinfo,
+        };
+        Self::of(&[
+            (OPENID, &[Sub]),
+            (
+                "profile",
+                &[
+                    Name,
+                    FamilyName,
+                    GivenName,
+                    MiddleName,
+                    Nickname,
+                    PreferredUsername,
+                    Profile,
+                    Picture,
+                    Website,
+                    Gender,
+                    Birthdate,
+                    Zoneinfo,
+                    Locale,
+                    UpdatedAt,
+                ],
+            ),
+            ("email", &[Email, EmailVerified]),
+            ("address", &[Address]),
+            ("phone", &[PhoneNumber, PhoneNumberVerified]),
+        ])
+    }
+
+    fn of(rows: &[(&str, &[Claim])]) -> Self {
+        Self { scopes: rows.iter().map(|(scope, claims)| ((*scope).into(), claims.iter().copied().collect())).collect() }
     }
 
     fn checked(self) -> Result<Self, ScopeTableFault> {
@@ -89,41 +133,61 @@ impl ScopeTable {
     pub fn all_claim_names(&self) -> BTreeSet<Claim> {
         self.scopes.values().flatten().copied().collect()
     }
+}
 
-    /// The claims of a person under these scopes, except `sub`, which is derived for the service provider and not in
-    /// an identity. A claim without a value is left out, never null.
-    #[must_use]
-    pub fn claims(&self, scopes: &[Scope], identity: &Identity) -> Map<String, Value> {
-        let names = self.claim_names(scopes).into_iter();
-        names.filter_map(|claim| Some((claim.as_str().to_owned(), value(claim, identity)?))).collect()
-    }
+/// These claims of a person, except `sub`, which is derived for the service provider and not in an identity. A claim
+/// without a value is left out, never null.
+#[must_use]
+pub fn delivered(names: &BTreeSet<Claim>, identity: &Identity, presumed: Presumed) -> Map<String, Value> {
+    let names = names.iter().copied();
+    names.filter_map(|claim| Some((claim.as_str().to_owned(), value(claim, identity, presumed)?))).collect()
 }
 
 const OPENID: &str = "openid";
 
-fn value(claim: Claim, identity: &Identity) -> Option<Value> {
+fn value(claim: Claim, identity: &Identity, presumed: Presumed) -> Option<Value> {
     let text = |value: &Option<String>| value.clone().map(Value::String);
     match claim {
         Claim::Sub => None,
         Claim::GivenName => identity.given_name().map(Value::String),
         Claim::GivenNameArray => (!identity.given_names.is_empty()).then(|| identity.given_names.clone().into()),
         Claim::FamilyName => text(&identity.family_name),
-        Claim::Birthdate => text(&identity.birthdate),
+        Claim::Birthdate => identity.birthdate.as_deref().map(|date| birthdate(date, presumed).into()),
         Claim::Gender => text(&identity.gender),
         Claim::Birthplace => text(&identity.birthplace),
         Claim::Birthcountry => text(&identity.birthcountry),
         Claim::Email => text(&identity.email),
         Claim::PreferredUsername => text(&identity.preferred_username),
+        Claim::Name => full_name(identity),
+        Claim::MiddleName
+        | Claim::Nickname
+        | Claim::Profile
+        | Claim::Picture
+        | Claim::Website
+        | Claim::Zoneinfo
+        | Claim::Locale
+        | Claim::UpdatedAt
+        | Claim::EmailVerified
+        | Claim::PhoneNumber
+        | Claim::PhoneNumberVerified
+        | Claim::Address => identity.standard.get(&claim).cloned(),
+    }
+}
+
+fn birthdate(date: &str, presumed: Presumed) -> &str {
+    match (presumed, date.split_once('-')) {
+        (Presumed::YearAlone, Some((year, _))) if date.ends_with("-00") => year,
+        _ => date,
     }
 }
 
 impl Default for ScopeTable {
-    /// The table of decisions 7, the same as `config/scopes.toml`.
+    /// The table of decisions 7, the same as `[scopes]` of `config/scopes.toml`.
     fn default() -> Self {
         use Claim::{
             Birthcountry, Birthdate, Birthplace, Email, FamilyName, Gender, GivenName, GivenNameArray, PreferredUsername, Sub,
         };
-        let table: [(&str, &[Claim]); 12] = [
+        Self::of(&[
             (OPENID, &[Sub]),
             ("given_name", &[GivenName, GivenNameArray]),
             ("family_name", &[FamilyName]),
@@ -136,8 +200,7 @@ impl Default for ScopeTable {
             ("profile", &[GivenName, GivenNameArray, FamilyName, Birthdate, Gender]),
             ("birth", &[Birthplace, Birthcountry]),
             ("identite_pivot", &[GivenName, GivenNameArray, FamilyName, Gender, Birthdate, Birthplace, Birthcountry]),
-        ];
-        Self { scopes: table.into_iter().map(|(scope, claims)| (scope.into(), claims.iter().copied().collect())).collect() }
+        ])
     }
 }
 
@@ -151,9 +214,8 @@ mod tests {
         text.split(' ').map(Scope::from).collect()
     }
 
-    #[test]
-    fn the_file_for_operators_is_the_built_in_table() {
-        assert_eq!(ScopeTable::from_toml(include_str!("../../config/scopes.toml")), Ok(ScopeTable::default()));
+    fn claims(table: &ScopeTable, asked: &str, identity: &Identity) -> Map<String, Value> {
+        delivered(&table.claim_names(&scopes(asked)), identity, Presumed::Zeros)
     }
 
     #[test]
@@ -175,15 +237,15 @@ mod tests {
                        "family_name": "DUBOIS", "birthdate": "1962-08-24", "gender": "female"}),
             ),
         ] {
-            assert_eq!(Value::Object(table.claims(&scopes(asked), &angela())), claims, "{asked}");
+            assert_eq!(Value::Object(super::tests::claims(&table, asked, &angela())), claims, "{asked}");
         }
-        assert_eq!(table.claims(&scopes("identite_pivot"), &angela()).len(), 7);
+        assert_eq!(claims(&table, "identite_pivot", &angela()).len(), 7);
     }
 
     #[test]
     fn a_claim_without_a_value_is_left_out() {
         let identity = Identity { given_names: Vec::new(), birthplace: None, ..angela() };
-        let claims = ScopeTable::default().claims(&scopes("identite_pivot email"), &identity);
+        let claims = claims(&ScopeTable::default(), "identite_pivot email", &identity);
         assert!(
             !claims.contains_key("given_name") && !claims.contains_key("given_name_array") && !claims.contains_key("birthplace")
         );
@@ -200,20 +262,49 @@ mod tests {
     }
 
     #[test]
-    fn a_broken_table_says_how_to_mend_it() {
-        for (text, word) in [
-            ("scopes = 3", "scopes"),
-            ("[scopes]\nopenid = [\"sub\"]\n[extra]", "extra"),
-            ("[scopes]\nopenid = [\"sub\"]\nx = [\"shoe_size\"]", "shoe_size"),
-            ("[scopes]\nemail = [\"email\"]", "openid"),
-            ("[scopes]\nopenid = []", "openid"),
-            ("[scopes]\nopenid = [\"sub\"]\n\"a b\" = [\"email\"]", "a b"),
-            ("[scopes]\nopenid = [\"sub\"]\nx = [\"sub\"]", "remove"),
+    fn the_table_of_openid_connect_by_scope() {
+        let mut identity = angela();
+        identity.birthdate = Some("1962-08-00".into());
+        identity.standard = [(Claim::EmailVerified, true.into()), (Claim::Nickname, "Angie".into())].into();
+        let table = ScopeTable::openid();
+        for (asked, expected) in [
+            ("openid", json!({})),
+            ("openid email", json!({"email": "angela@example.org", "email_verified": true})),
+            ("openid address phone", json!({})),
+            ("openid birth identite_pivot", json!({})),
+            (
+                "openid profile",
+                json!({"name": "Angela Claire Louise DUBOIS", "given_name": "Angela Claire Louise", "family_name": "DUBOIS",
+                       "gender": "female", "birthdate": "1962", "nickname": "Angie"}),
+            ),
         ] {
-            let fault = ScopeTable::from_toml(text).unwrap_err().to_string();
+            let told = delivered(&table.claim_names(&scopes(asked)), &identity, Presumed::YearAlone);
+            assert_eq!(Value::Object(told), expected, "{asked}");
+        }
+        assert_eq!(ScopeTable::from_names(&table.names()), Ok(table));
+    }
+
+    #[test]
+    fn a_presumed_birthdate_is_written_as_the_rules_have_it() {
+        for (date, plain) in [("1962-08-24", "1962-08-24"), ("1962-08-00", "1962"), ("1962-00-00", "1962")] {
+            assert_eq!((birthdate(date, Presumed::Zeros), birthdate(date, Presumed::YearAlone)), (date, plain));
+        }
+    }
+
+    #[test]
+    fn a_broken_table_says_how_to_mend_it() {
+        for (rows, word) in [
+            (&[("openid", "sub"), ("x", "shoe_size")][..], "shoe_size"),
+            (&[("email", "email")], "openid"),
+            (&[("openid", "email")], "openid"),
+            (&[("openid", "sub"), ("a b", "email")], "a b"),
+            (&[("openid", "sub"), ("x", "sub")], "remove"),
+        ] {
+            let names = rows.iter().map(|(scope, claim)| (Scope::from(*scope), vec![(*claim).to_owned()])).collect();
+            let fault = ScopeTable::from_names(&names).unwrap_err().to_string();
             assert!(fault.contains(word), "{fault}");
         }
-        let extended = "[scopes]\nopenid = [\"sub\"]\nage = [\"birthdate\"]";
-        assert!(ScopeTable::from_toml(extended).unwrap().known(&"age".into()));
+        let extended = [("openid", "sub"), ("age", "birthdate")].map(|(scope, claim)| (scope.into(), vec![claim.to_owned()]));
+        assert!(ScopeTable::from_names(&extended.into()).unwrap().known(&"age".into()));
     }
 }

@@ -158,6 +158,7 @@ mod tests {
                 birthcountry: optional(birthcountry),
                 email: None,
                 preferred_username: None,
+                standard: BTreeMap::new(),
             };
             assert_eq!(keys().derive(version_of(sub), sector, &identity).unwrap().as_str(), sub, "{given_names}");
         }

@@ -28,6 +28,7 @@ impl Consenting {
         let (page, explicit) = match world.consent {
             ConsentPolicy::Required => (!proven.consented || ticket.request.prompt.consent, true),
             ConsentPolicy::Information => (ticket.request.prompt.consent, false),
+            ConsentPolicy::None => (false, false),
         };
         let state = Self { proven, explicit };
         if page && ticket.request.prompt.none {

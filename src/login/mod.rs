@@ -145,6 +145,8 @@ pub enum ConsentPolicy {
     Required,
     /// When the effective prompt has `consent`.
     Information,
+    /// Never: `rules = "openid"` only.
+    None,
 }
 
 /// What one step made of a login.

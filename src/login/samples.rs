@@ -11,7 +11,7 @@ use crate::identity::samples::angela;
 use crate::ids::{InteractionHash, Scope, Secret, Subject, SupportId};
 use crate::protocol::authorize::{AuthorizationRequest, RequestForm, check};
 use crate::protocol::params::Params;
-use crate::protocol::registration::{Consent, Directory, LogoutParameters, Registration};
+use crate::protocol::registration::{Consent, Directory, Registration, Rules};
 
 pub(crate) const ISSUER: &str = "https://hub.example/api/v2";
 pub(crate) const SP_CALLBACK: &str = "https://sp.example/cb";
@@ -32,7 +32,7 @@ pub(crate) fn registration(client_id: &str) -> Registration {
         require_pkce: false,
         home_page: "https://sp.example/".into(),
         consent: Consent::Information,
-        logout_parameters: LogoutParameters::Required,
+        rules: Rules::Federation,
     }
 }
 
@@ -43,7 +43,7 @@ impl Directory for Book {
         self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
     }
 
-    fn scope_is_known(&self, _: &str) -> bool {
+    fn scope_is_known(&self, _: &str, _: Rules) -> bool {
         true
     }
 }

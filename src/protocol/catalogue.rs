@@ -281,6 +281,8 @@ catalogue! {
     BearerMalformed = "Y043004" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must be Bearer, a space and one access token.";
     BearerInQuery = "Y043005" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, never in the address.";
     BearerQueryMalformed = "Y043006" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The query is malformed.";
+    BearerManyWays = "Y043007" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent once, and in one way.";
+    BearerInBody = "Y043008" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The access token must be sent in the Authorization header, not in the body.";
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
     RevocationTokenMissing = "Y044001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter token is missing or empty.";
     RevocationTokenTwice = "Y044002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter token was sent more than once.";

@@ -65,6 +65,8 @@ fn challenge(code: ErrorCode) -> Option<&'static str> {
         | ErrorCode::BearerOtherScheme
         | ErrorCode::BearerMalformed
         | ErrorCode::BearerInQuery
+        | ErrorCode::BearerManyWays
+        | ErrorCode::BearerInBody
         | ErrorCode::BearerQueryMalformed => Some("Bearer error=\"invalid_request\""),
         ErrorCode::AccessTokenInvalid => Some("Bearer error=\"invalid_token\""),
         _ => None,

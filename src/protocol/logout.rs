@@ -104,7 +104,7 @@ pub fn check(
 }
 
 fn back(asked: &Asked<'_>, registration: &Registration) -> Result<Option<ProvenReturn>, ErrorCode> {
-    let is_required = registration.logout_parameters == LogoutParameters::Required;
+    let is_required = registration.rules.at_logout() == LogoutParameters::Required;
     let uri = match asked.uri {
         None if is_required => return Err(ErrorCode::PostLogoutUriMissing),
         None => None,
@@ -151,7 +151,7 @@ impl<'a> Asked<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::registration::Consent;
+    use crate::protocol::registration::{Consent, Rules};
     use proptest::prelude::*;
 
     const URI: &str = "https://sp.example/out?tenant=7";
@@ -163,7 +163,7 @@ mod tests {
         fn registration(&self, client_id: &str) -> Option<&Registration> {
             self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
         }
-        fn scope_is_known(&self, _: &str) -> bool {
+        fn scope_is_known(&self, _: &str, _: Rules) -> bool {
             false
         }
     }
@@ -178,10 +178,10 @@ mod tests {
             require_pkce: false,
             home_page: "https://sp.example/".into(),
             consent: Consent::Information,
-            logout_parameters: LogoutParameters::Required,
+            rules: Rules::Federation,
         };
         let off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
-        let plain = Registration { client_id: "plain".into(), logout_parameters: LogoutParameters::Optional, ..sp.clone() };
+        let plain = Registration { client_id: "plain".into(), rules: Rules::Openid, ..sp.clone() };
         Book(vec![sp, off, plain])
     }
 

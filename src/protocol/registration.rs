@@ -21,14 +21,7 @@ pub struct Registration {
     /// The way back where no redirect can be proven.
     pub home_page: String,
     pub consent: Consent,
-    pub logout_parameters: LogoutParameters,
-}
-
-/// Whether a logout request needs `post_logout_redirect_uri` and `state` (R170, R178).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum LogoutParameters {
-    Required,
-    Optional,
+    pub rules: Rules,
 }
 
 /// What a person is asked before claims are sent (decisions 5).
@@ -40,6 +33,39 @@ pub enum Consent {
     Information,
     /// An explicit yes, always.
     Required,
+    /// No page at all; under `rules = "openid"` only.
+    None,
+}
+
+/// Which rules a service provider's requests are judged by (decisions 3, Rules per SP).
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum Rules {
+    /// The federation's specification, to the letter.
+    #[default]
+    Federation,
+    /// Plain OpenID Connect, for software that can't send what the specification adds. On the standard platform only.
+    Openid,
+}
+
+impl Rules {
+    /// At logout: whether `state` and `post_logout_redirect_uri` must be there, or may be left out (decisions 3, 9).
+    #[must_use]
+    pub const fn at_logout(self) -> LogoutParameters {
+        match self {
+            Self::Federation => LogoutParameters::Required,
+            Self::Openid => LogoutParameters::Optional,
+        }
+    }
+}
+
+/// What a logout request must carry beside its hint.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LogoutParameters {
+    /// A registered URI, and a `state` of 32 characters or more.
+    Required,
+    /// Neither; what was not sent is not answered.
+    Optional,
 }
 
 /// Where service providers and scopes are looked up.
@@ -47,6 +73,6 @@ pub trait Directory {
     /// The service provider of this id, active or not.
     fn registration(&self, client_id: &str) -> Option<&Registration>;
 
-    /// True if the scope means something at this hub, granted to anyone or not.
-    fn scope_is_known(&self, scope: &str) -> bool;
+    /// True if the scope means something under these rules, granted to anyone or not.
+    fn scope_is_known(&self, scope: &str, rules: Rules) -> bool;
 }

@@ -13,6 +13,7 @@ use crate::egress::fake::{Asked, FakeServer, Told};
 use crate::env::Timestamp;
 use crate::identity::Identity;
 use crate::identity::rules::{Required, Rules};
+use crate::identity::standard::StandardClaims;
 use crate::ids::SupportId;
 use crate::telemetry::Metrics;
 
@@ -27,6 +28,7 @@ pub(super) fn person([given, family, birthdate, gender, place, country]: [&str; 
         birthcountry: some(country),
         email: Some("who@example.org".into()),
         preferred_username: None,
+        standard: StandardClaims::new(),
     }
 }
 

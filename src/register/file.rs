@@ -21,6 +21,7 @@ use serde_json::{Map, Value};
 use super::{Answer, Register, RegisterFault};
 use crate::identity::pivot::Pivot;
 use crate::identity::rules::{Required, Rules};
+use crate::identity::standard::StandardClaims;
 use crate::identity::{Claim, Identity};
 use crate::ids::SupportId;
 
@@ -194,6 +195,7 @@ impl Row {
                 birthcountry: cell()?,
                 email: None,
                 preferred_username: None,
+                standard: StandardClaims::new(),
             },
             status: match cells.next()? {
                 "a" => Status::Active,
@@ -302,7 +304,13 @@ fn hash(pivot: &Pivot) -> u64 {
 
 /// True if the register writes the pivot identity exactly as it was asked.
 fn written_alike(asked: &Identity, known: &Identity) -> bool {
-    let contact_aside = Identity { email: None, preferred_username: None, given_names: Vec::new(), ..asked.clone() };
+    let contact_aside = Identity {
+        email: None,
+        preferred_username: None,
+        standard: StandardClaims::new(),
+        given_names: Vec::new(),
+        ..asked.clone()
+    };
     contact_aside == Identity { given_names: Vec::new(), ..known.clone() } && asked.given_name() == known.given_name()
 }
 

@@ -119,6 +119,9 @@ pub struct IdTokenClaims<'a> {
     /// Only when requested (R039, R066).
     #[serde(skip_serializing_if = "Option::is_none")]
     pub amr: Option<&'a [String]>,
+    /// Identity claims that were asked for here (Core, 5.5); none has a name of those above.
+    #[serde(flatten)]
+    pub identity: Option<&'a Map<String, Value>>,
 }
 
 impl Claims for IdTokenClaims<'_> {}
@@ -207,6 +210,7 @@ mod tests {
             nonce: Some("n-0S6_WzA2Mj-n-0S6_WzA2Mj"),
             acr: Level::Eidas1,
             amr: None,
+            identity: None,
         }
     }
 

@@ -1,21 +1,27 @@
 //! `POST /api/v2/token` and `GET|POST /api/v2/userinfo` (spec 4.7, 4.8; decisions 6). All JSON, or a JWT.
 
-use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, RETRY_AFTER};
+use actix_web::http::Method;
+use actix_web::http::header::{AUTHORIZATION, CONTENT_TYPE, HeaderValue, PRAGMA, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::answer::{client_error, json, json_error, jwt};
 use super::form::{self, FormFault};
 use super::hub::Hub;
+use crate::grant::UserinfoAnswer;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::error_answer::Used;
+use crate::protocol::params::{Params, is_form_urlencoded};
 use crate::protocol::{token, userinfo};
 use crate::telemetry;
 
 pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
-    match redeem(&hub, &request, body).await {
+    let mut response = match redeem(&hub, &request, body).await {
         Ok(answer) => json(answer),
         Err(code) => to_client(&hub, &request, code),
-    }
+    };
+    // RFC 6749, 5.1: beside `no-store`, for caches that know nothing newer.
+    response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
+    response
 }
 
 async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Vec<u8>, ErrorCode> {
@@ -30,18 +36,32 @@ async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal)
 }
 
-pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
-    match tell(&hub, &request).await {
-        Ok(token) => jwt(token),
+pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+    match tell(&hub, &request, body).await {
+        Ok(UserinfoAnswer::Jwt(token)) => jwt(token),
+        Ok(UserinfoAnswer::Json(claims)) => json(claims),
         Err(code) => json_error(refused(&hub, code)),
     }
 }
 
-async fn tell(hub: &Hub, request: &HttpRequest) -> Result<String, ErrorCode> {
+async fn tell(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<UserinfoAnswer, ErrorCode> {
     // A query that can't be read is not an empty one: an access token may be in it.
     let query = form::query(request.query_string()).map_err(|_| ErrorCode::BearerQueryMalformed)?;
-    let token = userinfo::parse(&authorization(request), &query)?;
-    hub.grants.userinfo(token.reveal()).await
+    let form = token_form(hub, request, body).await?;
+    let bearer = userinfo::parse(&authorization(request), &query, form.as_ref())?;
+    hub.grants.userinfo(&bearer).await
+}
+
+/// The form of a POST, where the hub serves anybody who may send a token in one (RFC 6750, 2.2; never by GET).
+async fn token_form(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Option<Params>, ErrorCode> {
+    let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
+    if request.method() != Method::POST || !is_form_urlencoded(content_type) || !hub.federation.serves_openid() {
+        return Ok(None);
+    }
+    form::body(request, body).await.map(Some).map_err(|fault| match fault {
+        FormFault::TooLarge => ErrorCode::PayloadTooLarge,
+        _ => ErrorCode::BearerMalformed,
+    })
 }
 
 /// An error as a client reads it that may have failed to prove itself; too often, and it is told when to try again.

@@ -1,5 +1,7 @@
 //! From where a login stands to what a page shows.
 
+use serde_json::Value;
+
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
 use super::pages::{self, Banner, ChoicePage, ConsentPage, Locale, Provider, Question, Refusal, Unavailable};
@@ -75,10 +77,22 @@ pub fn consent(
         claims: proven
             .claims
             .iter()
-            .filter_map(|(name, value)| {
-                Some(pages::Claim { name: pages::ClaimName::of_wire(name)?, value: value.as_str().map(str::to_owned) })
-            })
+            .filter_map(|(name, value)| Some(pages::Claim { name: pages::ClaimName::of_wire(name)?, value: legible(value) }))
             .collect(),
+    }
+}
+
+/// A claim's value in one line.
+fn legible(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.clone()),
+        Value::Bool(_) | Value::Number(_) => Some(value.to_string()),
+        // An address; where it is written out whole, its parts say nothing more.
+        Value::Object(parts) => match parts.get("formatted") {
+            Some(whole) => legible(whole),
+            None => Some(parts.values().filter_map(legible).collect::<Vec<_>>().join(", ")),
+        },
+        Value::Null | Value::Array(_) => None,
     }
 }
 

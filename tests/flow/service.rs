@@ -47,6 +47,13 @@ impl Authorize {
         Self(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
     }
 
+    /// The least that OpenID Connect asks for, of a service provider under `rules = "openid"`.
+    pub fn least(service: &str, scope: &str) -> Self {
+        let pairs =
+            [("client_id", service), ("redirect_uri", &redirect_uri(service)), ("response_type", "code"), ("scope", scope)];
+        Self(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
+    }
+
     /// In place of what was there.
     pub fn with(&self, name: &str, value: &str) -> Self {
         let mut pairs = self.0.clone();

@@ -12,6 +12,27 @@ const PERSONS = {
     given_name: 'Personne', family_name: 'INCONNUE', birthdate: '1970-01-01', gender: 'female', birthplace: '75101', birthcountry: '99100',
   },
 };
+/** What an ordinary identity provider knows: the standard claims, by their scopes (OpenID Connect Core 1.0, 5.1 and 5.4). */
+const ORDINARY_PERSONS = {
+  jane: {
+    name: 'Jane Marie Doe', given_name: 'Jane', middle_name: 'Marie', family_name: 'Doe', nickname: 'JD', preferred_username: 'jane',
+    profile: 'https://people.example/jane', picture: 'https://people.example/jane.png', website: 'https://jane.example/',
+    gender: 'female', birthdate: '1980', zoneinfo: 'Europe/Paris', locale: 'en-GB', updated_at: 1_700_000_000,
+    email: 'jane@people.example', email_verified: true, address: { formatted: '1 Main Street\nOldtown', country: 'FR' },
+    phone_number: '+33 1 23 45 67 89', phone_number_verified: false,
+  },
+  // Of the wrong types, which an ordinary client would choke on.
+  odd: { name: ['Odd'], picture: 'javascript:alert(1)', updated_at: 'yesterday', email: 'odd@people.example', email_verified: 'true' },
+  bare: {},
+};
+const STANDARD = {
+  openid: ['sub', 'auth_time'],
+  profile: [
+    'name', 'family_name', 'given_name', 'middle_name', 'nickname', 'preferred_username', 'profile', 'picture', 'website', 'gender',
+    'birthdate', 'zoneinfo', 'locale', 'updated_at',
+  ],
+  email: ['email', 'email_verified'], address: ['address'], phone: ['phone_number', 'phone_number_verified'],
+};
 const PIVOT = ['given_name', 'family_name', 'birthdate', 'gender', 'birthplace', 'birthcountry'];
 
 async function privateKeys() {
@@ -24,15 +45,20 @@ async function privateKeys() {
 /**
  * Listens on `port` of loopback as issuer `http://localhost:{port}`.
  * userinfoAlg: undefined for JSON, or `ES256` for a signed answer. amr: the methods the ID token states.
+ * ordinary: an identity provider with the standard claims instead of a pivot identity, which states no level.
  * client: more of the client's metadata, over the usual (an undefined member is taken out).
  * The returned `answers` are what its token and userinfo endpoints were asked and said.
  */
-export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], client = {} }) {
+export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, client = {} }) {
   const issuer = `http://localhost:${port}`;
   const metadata = {
     client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
     response_types: ['code'], token_endpoint_auth_method: 'client_secret_post', require_auth_time: true,
     id_token_signed_response_alg: 'ES256', ...(userinfoAlg && { userinfo_signed_response_alg: userinfoAlg }), ...client,
+  };
+  const persons = ordinary ? ORDINARY_PERSONS : PERSONS;
+  const claims = ordinary ? STANDARD : {
+    openid: ['sub', 'acr', 'amr', 'auth_time'], identite_pivot: PIVOT, email: ['email'], preferred_username: ['preferred_username'],
   };
   const encryption = { alg: ['RSA-OAEP', 'RSA-OAEP-256', 'ECDH-ES'], enc: ['A128CBC-HS256', 'A256GCM'] };
   const provider = new Provider(issuer, {
@@ -41,11 +67,9 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     clients: [Object.fromEntries(Object.entries(metadata).filter(([, value]) => value !== undefined))],
     // Its own guard forbids loopback, where a test's hub publishes its keys.
     fetch: (url, { dispatcher, ...options }) => globalThis.fetch(url, options),
-    scopes: ['openid', 'identite_pivot', 'email', 'preferred_username'],
-    claims: {
-      openid: ['sub', 'acr', 'amr', 'auth_time'], identite_pivot: PIVOT, email: ['email'], preferred_username: ['preferred_username'],
-    },
-    acrValues: ['eidas1', 'eidas2', 'eidas3'],
+    scopes: Object.keys(claims),
+    claims,
+    acrValues: ordinary ? [] : ['eidas1', 'eidas2', 'eidas3'],
     clientAuthMethods: ['client_secret_post', 'client_secret_basic', 'private_key_jwt'],
     enabledJWA: {
       idTokenSigningAlgValues: ['ES256', 'RS256'], userinfoSigningAlgValues: ['ES256', 'RS256'], clientAuthSigningAlgValues: ['ES256', 'RS256'],
@@ -58,10 +82,10 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
     pkce: { required: () => true },
     clientBasedCORS: () => false,
     interactions: { url: (_, interaction) => `/interaction/${interaction.uid}` },
-    findAccount: (_, id) => PERSONS[id] && { accountId: id, claims: () => ({ sub: `idp-${id}`, ...PERSONS[id] }) },
+    findAccount: (_, id) => persons[id] && { accountId: id, claims: () => ({ sub: `idp-${id}`, ...persons[id] }) },
     async loadExistingGrant(ctx) {
       const grant = new ctx.oidc.provider.Grant({ clientId: ctx.oidc.client.clientId, accountId: ctx.oidc.session.accountId });
-      grant.addOIDCScope('openid identite_pivot email preferred_username');
+      grant.addOIDCScope(Object.keys(claims).join(' '));
       await grant.save();
       return grant;
     },
@@ -94,7 +118,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
       const form = new URLSearchParams(Buffer.concat(chunks).toString());
       const result = form.get('login') === 'abort'
         ? { error: 'access_denied', error_description: 'the user <b>went</b> away' }
-        : { login: { accountId: form.get('login'), acr: form.get('acr') || await asked(request, response), amr, remember: false } };
+        : { login: { accountId: form.get('login'), ...(!ordinary && { acr: form.get('acr') || await asked(request, response), amr }), remember: false } };
       return await provider.interactionFinished(request, response, result, { mergeWithLastSubmission: false });
     } catch (error) {
       faults.push(error);

@@ -1,5 +1,6 @@
 use super::Level::{Eidas1, Eidas2, Eidas3};
 use super::*;
+use crate::protocol::registration::Rules;
 
 const ON: gate::Facts = gate::Facts {
     service_provider: gate::ServiceProvider::Active,
@@ -17,7 +18,7 @@ fn wide() -> Agreement {
 }
 
 fn words(platform: Platform, acr_values: &str, facts: &gate::Facts, agreement: &Agreement) -> String {
-    let verdict = judge(platform, authorize::level_asked(acr_values, None, platform), facts, agreement);
+    let verdict = judge(platform, authorize::level_asked(acr_values, None, Rules::Federation, platform), facts, agreement);
     let explanation = Explanation {
         platform,
         service_provider: "bakery".into(),
@@ -116,7 +117,7 @@ fn what_becomes_of_each_level_by_table() {
     ];
     for (platform, acr_values, agreement, needed, sent, seen, absent, again) in rows {
         let facts = gate::Facts { connector: gate::Connector::On { lowest: agreement.lowest, highest: agreement.highest }, ..ON };
-        let asked = authorize::level_asked(acr_values, None, platform);
+        let asked = authorize::level_asked(acr_values, None, Rules::Federation, platform);
         let Verdict::Open(way) = judge(platform, asked, &facts, &agreement) else { panic!("{acr_values} on {platform:?}") };
         assert_eq!((way.needed, way.sent), (needed, sent), "{acr_values} on {platform:?}");
         let of = |wanted: fn(&Returned) -> bool| -> Vec<Option<Level>> {
@@ -152,9 +153,10 @@ fn what_makes_it_fail_by_table() {
 #[test]
 fn an_essential_acr_of_claims_goes_before_acr_values() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#);
-    let verdict = judge(Platform::High, authorize::level_asked("eidas2", claims, Platform::High), &ON, &wide());
+    let verdict =
+        judge(Platform::High, authorize::level_asked("eidas2", claims, Rules::Federation, Platform::High), &ON, &wide());
     let Verdict::Open(way) = verdict else { panic!("{verdict:?}") };
     assert_eq!((way.asked, way.sent), (Eidas3, Sent::AcrValues("high".into())));
-    let broken = authorize::level_asked("eidas2", Some("{"), Platform::High);
+    let broken = authorize::level_asked("eidas2", Some("{"), Rules::Federation, Platform::High);
     assert_eq!(judge(Platform::High, broken, &ON, &wide()), Verdict::Refused(ErrorCode::ClaimsMalformed));
 }

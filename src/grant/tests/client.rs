@@ -121,7 +121,7 @@ async fn a_service_provider_that_was_switched_off_gets_nothing_more() {
     hub.issue("another code", &[]).await;
     hub.grants.federation = federation(false);
     assert_eq!(hub.redeem("another code").await, Err(ErrorCode::ClientUnknown));
-    assert_eq!(hub.grants.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
     hub.grants.federation = federation(true);
     hub.redeem("another code").await.unwrap();
 }

@@ -46,7 +46,7 @@ async fn replayed_code_revokes_its_token() {
     assert_eq!(hub.verdict(&stolen).await, Ok(()));
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
     assert_eq!(hub.verdict(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
-    assert_eq!(hub.grants.userinfo(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.userinfo(&stolen).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(hub.verdict(&unrelated).await, Ok(()));
 }
 

@@ -68,7 +68,7 @@ async fn a_hint_that_carries_at_hash_is_accepted() {
 async fn forged_and_borrowed_hints_are_refused() {
     let hub = Hub::new();
     let (access_token, id_token) = hub.tokens("code", &[]).await;
-    let userinfo = hub.grants.userinfo(&access_token).await.unwrap();
+    let userinfo = hub.userinfo(&access_token).await.unwrap();
     let (_, claims) = read(&id_token);
     let changed = |name: &str, value: serde_json::Value| {
         let mut claims = claims.clone();

@@ -84,7 +84,8 @@ impl Hub {
     fn grant_of(&self, code: &str, scope: &str) -> Grant {
         let mut grant = self.grant(code, &[]);
         grant.scopes = scope.split(' ').map(Scope::from).collect();
-        grant.proven.claims = self.grants.federation.scopes.claims(&grant.scopes, &grant.proven.identity);
+        grant.request.scopes.clone_from(&grant.scopes);
+        grant.proven.claims = self.grants.federation.claims(&grant.request, &grant.proven.identity);
         grant
     }
 
@@ -192,7 +193,7 @@ async fn a_service_provider_that_is_taken_out_takes_its_tokens_along() {
     let providers = hub.grants.federation.active_data_providers().cloned().collect::<Vec<_>>();
     hub.grants.federation = Arc::new(Federation::clone(&federation(false)).with_data_providers(providers));
     assert_eq!(hub.told("archive", &token).await, Ok(json!({ "active": false })));
-    assert_eq!(hub.grants.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
 // R182, R183, R206

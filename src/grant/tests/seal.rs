@@ -53,7 +53,7 @@ pub(super) fn unsealed(jwe: &str) -> String {
 async fn both_answers_are_sealed_and_hold_the_signed_ones() {
     let hub = Hub::high();
     let (access_token, id_token) = hub.tokens("code", &[("acr_values", "eidas2")]).await;
-    let userinfo = hub.grants.userinfo(&access_token).await.unwrap();
+    let userinfo = hub.userinfo(&access_token).await.unwrap();
     for jwe in [id_token, userinfo] {
         let (header, claims) = read(&unsealed(&jwe));
         assert_eq!((&header["alg"], &header["typ"], &claims["aud"]), (&json!("ES256"), &json!("JWT"), &json!("sp")));
@@ -75,9 +75,9 @@ async fn keys_that_are_gone_for_a_moment_burn_no_code() {
     // The access token outlives such a moment too.
     let access_token = answer["access_token"].as_str().unwrap();
     hub.registers(keys("sig"), ECDH);
-    assert_eq!(hub.grants.userinfo(access_token).await, Err(ErrorCode::ClientKeysMissing));
+    assert_eq!(hub.userinfo(access_token).await, Err(ErrorCode::ClientKeysMissing));
     hub.registers(keys("enc"), ECDH);
-    assert!(hub.grants.userinfo(access_token).await.is_ok());
+    assert!(hub.userinfo(access_token).await.is_ok());
 }
 
 #[tokio::test]
@@ -86,7 +86,7 @@ async fn whether_a_service_provider_has_keys_is_told_to_itself_alone() {
     hub.registers(keys("sig"), ECDH);
     let stranger = TokenRequest { credentials: by_post("sp", "guessed"), ..token_request("code") };
     assert_eq!(hub.grants.redeem(&stranger).await.err(), Some(ErrorCode::ClientAuthentication));
-    assert_eq!(hub.grants.userinfo("guessed").await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.userinfo("guessed").await, Err(ErrorCode::AccessTokenInvalid));
 }
 
 #[tokio::test]
@@ -97,6 +97,6 @@ async fn on_high_nothing_leaves_unsealed_whatever_the_registration_lacks() {
         hub.issue("another", &[("acr_values", "eidas2")]).await;
         hub.registers(keys, encryption);
         assert_eq!(hub.redeem("another").await, Err(ErrorCode::ClientKeysMissing));
-        assert_eq!(hub.grants.userinfo(&access_token).await, Err(ErrorCode::ClientKeysMissing));
+        assert_eq!(hub.userinfo(&access_token).await, Err(ErrorCode::ClientKeysMissing));
     }
 }

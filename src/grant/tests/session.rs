@@ -2,8 +2,12 @@
 
 use std::time::Duration;
 
+use serde_json::Map;
+
 use super::{Hub, MILLISECOND};
 use crate::grant::session::shown;
+use crate::identity::Identity;
+use crate::identity::rules::{Required, Rules};
 use crate::ids::{ClientId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
@@ -53,6 +57,24 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
         let session = session(&hub, "second").await.unwrap();
         assert!(session.took_part(&sp) && !session.consented(&sp, &claims));
         assert_eq!((session.took_part(&other), session.consented(&other, &claims)), (kept, kept));
+    }
+}
+
+/// `subject = "provider"`: of both only a `sub` is known, and that is not the same.
+#[tokio::test]
+async fn the_consent_of_one_pseudonym_is_not_anothers() {
+    let nobody = || Identity::from_claims(&Map::new(), &Rules { home_country: "99100".into(), required: Required::SubjectOnly });
+    let other = ClientId::from("other");
+    for (account, kept) in [("upstream-angela", true), ("somebody else", false)] {
+        let hub = Hub::new();
+        let mut first = Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) };
+        first.proven.identity = nobody().unwrap();
+        hub.grants.issue(first).await.unwrap();
+        let mut second = fresh(hub.grant("second", &[]), "second", "first's session");
+        second.proven.authentication.upstream_subject = cookie(account);
+        second.proven.identity = nobody().unwrap();
+        hub.grants.issue(second).await.unwrap();
+        assert_eq!(session(&hub, "second").await.unwrap().took_part(&other), kept, "{account}");
     }
 }
 

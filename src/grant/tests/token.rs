@@ -29,7 +29,7 @@ async fn expires_in_is_the_life_that_the_token_has() {
     assert_eq!(hub.verdict(token).await, Ok(()), "an access token may be used many times");
     hub.clock.advance(MILLISECOND);
     assert_eq!(hub.verdict(token).await, Err(ErrorCode::AccessTokenInvalid));
-    assert_eq!(hub.grants.userinfo(token).await, Err(ErrorCode::AccessTokenInvalid));
+    assert_eq!(hub.userinfo(token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
 #[tokio::test]
@@ -114,7 +114,7 @@ async fn each_service_provider_gets_its_own_algorithm_audience_and_a_true_signat
     hub.grants.issue(hub.grant("code", &[("client_id", "other")])).await.unwrap();
     let request = TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
     let answer = serde_json::to_value(hub.grants.redeem(&request).await.unwrap()).unwrap();
-    let userinfo = hub.grants.userinfo(answer["access_token"].as_str().unwrap()).await.unwrap();
+    let userinfo = hub.userinfo(answer["access_token"].as_str().unwrap()).await.unwrap();
     let keys = VerificationKeys::from_jwks(&RING.jwks(OPENED, Duration::ZERO)).unwrap();
     for jws in [answer["id_token"].as_str().unwrap(), &userinfo] {
         let Ok(opened) = open_jws(jws, crate::protocol::alg::SigningAlg::RS256, &keys) else { panic!("{jws}") };
@@ -128,7 +128,7 @@ async fn userinfo_is_what_the_person_saw_until_the_token_ends() {
     let (token, id_token) = hub.tokens("code", &[]).await;
     let issued = OPENED.seconds();
     hub.clock.advance(Duration::from_secs(20));
-    let (header, claims) = read(&hub.grants.userinfo(&token).await.unwrap());
+    let (header, claims) = read(&hub.userinfo(&token).await.unwrap());
     assert_eq!(header["alg"], "ES256");
     // R053, R054: exp is the access token's, not this answer's
     let expires_at = hub.grants.judge(&token).await.unwrap().expires_at.seconds();

@@ -136,6 +136,29 @@ fn with_provider_subjects_nothing_is_required_but_what_is_sent_must_be_well_form
 }
 
 #[test]
+fn what_openid_connect_allows_beyond_is_no_fault_of_an_ordinary_provider() {
+    let ordinary = Rules { required: Required::SubjectOnly, ..rules() };
+    let read = |claim: &str, value: &str, rules: &Rules| {
+        let sent = Map::from_iter([(claim.to_owned(), Value::from(value))]);
+        Identity::from_claims(&sent, rules).map(|identity| identity.birthdate.or(identity.gender)).map_err(|fault| fault.rule)
+    };
+    for (claim, value, told) in [
+        ("birthdate", "1980", Ok(Some("1980-00-00"))),
+        ("birthdate", "1980-02-03", Ok(Some("1980-02-03"))),
+        ("birthdate", "0000-02-29", Ok(None)),
+        ("birthdate", "0000-02-30", Err(Rule::Calendar)),
+        ("birthdate", "198é", Err(Rule::Calendar)),
+        ("birthdate", "0000", Err(Rule::Calendar)),
+        ("gender", "female", Ok(Some("female"))),
+        ("gender", "other", Ok(None)),
+    ] {
+        assert_eq!(read(claim, value, &ordinary), told.map(|told| told.map(str::to_owned)), "{claim} {value}");
+    }
+    assert_eq!(read("birthdate", "1980", &rules()), Err(Rule::Calendar));
+    assert_eq!(read("gender", "other", &rules()), Err(Rule::Gender));
+}
+
+#[test]
 fn a_fault_has_its_code() {
     assert_eq!(check(&json!({"gender": null})).unwrap_err().code(), ErrorCode::IdentityIncomplete);
     assert_eq!(check(&json!({"gender": "F"})).unwrap_err().code(), ErrorCode::IdentityMalformed);

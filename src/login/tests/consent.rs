@@ -37,6 +37,17 @@ fn a_yes_grants_what_was_shown_once() {
     assert_eq!(stage.code(), Some(code.reveal().as_str()));
 }
 
+/// `consent = "none"` (decisions 5): whatever `prompt` says, and with `prompt=none` too.
+#[test]
+fn without_consent_no_page_comes_between() {
+    for changes in [&[][..], &[("prompt", "login consent")], &[("prompt", "login")]] {
+        let mut stage = Stage::new(changes).with_policy(ConsentPolicy::None);
+        stage.identifying();
+        let granted = grant(stage.identified(proven("idp", Level::Eidas1)));
+        assert!(!granted.consented, "nobody said yes");
+    }
+}
+
 #[test]
 fn a_grant_that_could_not_be_stored_is_no_grant() {
     let mut stage = Stage::new(&[]);

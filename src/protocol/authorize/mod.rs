@@ -1,12 +1,14 @@
 //! The authorization request (OpenID Connect Core 1.0, 3.1.2.1; RFC 6749, 4.1.1), judged by one ordered table.
 //!
-//! Owns: which request is served, and by which way a refusal travels (decisions 3, `rules = "federation"`). Must not know:
+//! Owns: which request is served, and by which way a refusal travels (decisions 3, both rules). Must not know:
 //! HTTP libraries, where registrations come from, what a login does with the request.
 //!
 //! The table is the pair of functions `prove` and `judge`, to be read from top to bottom: one line for each row, the
 //! first finding is the answer. What `prove` finds is shown on a page, what `judge` finds goes back by redirect; the type
 //! of [`ProvenRedirect`] sees to it that no refusal is redirected before `client_id` and `redirect_uri` are proven.
+//! `rules = "openid"` proves less and judges the rest by the same table: `openid`.
 
+mod openid;
 mod redirect;
 mod rows;
 #[cfg(test)]
@@ -20,7 +22,7 @@ use self::rows::Asked;
 use super::acr::{Level, Platform};
 use super::catalogue::ErrorCode;
 use super::params::{Params, is_form_urlencoded};
-use super::registration::{Directory, Registration};
+use super::registration::{Directory, Registration, Rules};
 use crate::ids::{ClientId, ConnectorId, Scope, Secret};
 
 /// How the request came; `state` and `nonce` have another minimum in each (R112, R113).
@@ -41,8 +43,8 @@ pub struct AuthorizationRequest {
     pub level: Level,
     /// The level was asked by an essential `acr` claim: not reached means that the login fails (Core, 5.5.1.1).
     pub acr_essential: bool,
-    /// Goes into the ID token as it is.
-    pub nonce: Secret<String>,
+    /// Goes into the ID token as it is. Absent only under `rules = "openid"`.
+    pub nonce: Option<Secret<String>>,
     pub prompt: Prompt,
     /// Seconds since the authentication (Core, 3.1.2.1).
     pub max_age: Option<u64>,
@@ -82,13 +84,17 @@ impl Default for Prompt {
     }
 }
 
-/// What the `claims` parameter asks for under federation rules; identity claims come by scope.
+/// What the `claims` parameter asks for. Under federation rules identity claims come by scope alone.
 #[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct ClaimsAsked {
     /// `id_token.amr.essential` is the boolean `true` (R066).
     pub amr: bool,
     /// `id_token.sub.value`: whoever logs in must be this user.
     pub sub: Option<Secret<String>>,
+    /// Under `rules = "openid"`: names of claims for userinfo. What is granted of them is not decided yet.
+    pub userinfo: Vec<String>,
+    /// The same, for the ID token.
+    pub id_token: Vec<String>,
 }
 
 /// Why a request is not served, and the only way in which that may be told.
@@ -127,7 +133,12 @@ pub fn check(
     issuer: &str,
     directory: &dyn Directory,
 ) -> Result<AuthorizationRequest, Refusal> {
-    let asked = Asked::read(params).map_err(Refusal::Page)?; // a parameter twice
+    let (asked, repeated) = Asked::read(params);
+    let registration = asked.client_id.and_then(|id| directory.registration(id));
+    if registration.is_some_and(|registration| registration.rules == Rules::Openid) {
+        return openid::check(params, &asked, repeated, platform, issuer, directory);
+    }
+    repeated.map_or(Ok(()), |twice| Err(Refusal::Page(twice)))?; // a parameter twice
     let proven = prove(&asked, form, issuer, directory).map_err(Refusal::Page)?;
     judge(&asked, &proven, platform, directory).map_err(|code| Refusal::Redirect(proven.redirect, code))
 }
@@ -136,11 +147,19 @@ pub fn check(
 ///
 /// # Errors
 /// The finding on one of the two.
-pub fn level_asked(acr_values: &str, claims: Option<&str>, platform: Platform) -> Result<Level, ErrorCode> {
-    if acr_values.is_empty() {
+pub fn level_asked(acr_values: &str, claims: Option<&str>, rules: Rules, platform: Platform) -> Result<Level, ErrorCode> {
+    if acr_values.is_empty() && rules == Rules::Federation {
         return Err(ErrorCode::AcrValuesMissing);
     }
-    rows::level(acr_values, &rows::claims(claims.filter(|claims| !claims.is_empty()))?.acr, platform)
+    let claims = rows::claims(claims.filter(|claims| !claims.is_empty()), rules)?;
+    level(acr_values, &claims, rules, platform)
+}
+
+fn level(acr_values: &str, claims: &rows::Claims, rules: Rules, platform: Platform) -> Result<Level, ErrorCode> {
+    match rules {
+        Rules::Federation => rows::level(acr_values, &claims.acr, platform),
+        Rules::Openid => rows::level_or_lowest(acr_values, &claims.acr, platform),
+    }
 }
 
 /// What `prove` hands on: the required values, and the way back.
@@ -149,8 +168,8 @@ struct Proven<'a> {
     redirect: ProvenRedirect,
     response_type: &'a str,
     scope: &'a str,
-    acr_values: &'a str,
-    nonce: &'a str,
+    acr_values: Option<&'a str>,
+    nonce: Option<&'a str>,
 }
 
 /// The rows whose finding is a page.
@@ -166,8 +185,8 @@ fn prove<'a>(asked: &Asked<'a>, form: RequestForm, issuer: &str, directory: &'a 
 
     // An unknown mode is found by `judge`; that answer travels in the default one.
     let mode = asked.response_mode.and_then(ResponseMode::parse).unwrap_or_default();
-    let redirect = ProvenRedirect::new(redirect_uri, state, mode, issuer);
-    Ok(Proven { registration, redirect, response_type, scope, acr_values, nonce })
+    let redirect = ProvenRedirect::new(redirect_uri, Some(state), mode, issuer);
+    Ok(Proven { registration, redirect, response_type, scope, acr_values: Some(acr_values), nonce: Some(nonce) })
 }
 
 /// The rows whose finding goes back by the proven redirect.
@@ -177,17 +196,18 @@ fn judge(
     platform: Platform,
     directory: &dyn Directory,
 ) -> Result<AuthorizationRequest, ErrorCode> {
+    let rules = proven.registration.rules;
     rows::response_type(proven.response_type)?;
 
     rows::openid_is_asked(proven.scope)?;
-    let claims = rows::claims(asked.claims)?;
-    let prompt = rows::prompt(asked.prompt)?;
+    let claims = rows::claims(asked.claims, rules)?;
+    let prompt = rows::prompt(asked.prompt, rules)?;
     rows::response_mode(asked.response_mode)?;
     let max_age = rows::max_age(asked.max_age)?;
     let code_challenge = rows::code_challenge(asked.code_challenge, asked.code_challenge_method, proven.registration)?;
 
     let scopes = rows::scopes(proven.scope, proven.registration, directory)?;
-    let level = rows::level(proven.acr_values, &claims.acr, platform)?;
+    let level = level(proven.acr_values.unwrap_or_default(), &claims, rules, platform)?;
 
     rows::absent(asked.request, ErrorCode::RequestNotSupported)?;
     rows::absent(asked.request_uri, ErrorCode::RequestUriNotSupported)?;
@@ -199,7 +219,7 @@ fn judge(
         scopes,
         level,
         acr_essential: claims.acr.is_binding(),
-        nonce: Secret::new(proven.nonce.to_owned()),
+        nonce: proven.nonce.map(|nonce| Secret::new(nonce.to_owned())),
         prompt,
         max_age,
         claims: claims.asked,

@@ -16,7 +16,8 @@ use crate::protocol::catalogue::ErrorCode;
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ProvenRedirect {
     redirect_uri: String,
-    state: Secret<String>,
+    /// Absent only where none was sent, or none that can go into an answer.
+    state: Option<Secret<String>>,
     mode: ResponseMode,
     issuer: String,
 }
@@ -69,8 +70,9 @@ impl fmt::Debug for SpAnswer {
 
 impl ProvenRedirect {
     /// For the checks, once `client_id`, `redirect_uri` and `state` have passed.
-    pub(super) fn new(redirect_uri: &str, state: &str, mode: ResponseMode, issuer: &str) -> Self {
-        Self { redirect_uri: redirect_uri.into(), state: Secret::new(state.into()), mode, issuer: issuer.into() }
+    pub(super) fn new(redirect_uri: &str, state: Option<&str>, mode: ResponseMode, issuer: &str) -> Self {
+        let state = state.map(|state| Secret::new(state.to_owned()));
+        Self { redirect_uri: redirect_uri.into(), state, mode, issuer: issuer.into() }
     }
 
     /// The registered URI, as the token request must repeat it (RFC 6749, 4.1.3).
@@ -93,7 +95,7 @@ impl ProvenRedirect {
     }
 
     fn answer(&self, mut fields: Vec<(&'static str, String)>) -> SpAnswer {
-        fields.push(("state", self.state.reveal().clone()));
+        fields.extend(self.state.as_ref().map(|state| ("state", state.reveal().clone())));
         fields.push(("iss", self.issuer.clone())); // RFC 9207, 2
         match self.mode {
             ResponseMode::Query => SpAnswer::Redirect { location: append(&self.redirect_uri, &fields) },
@@ -133,7 +135,7 @@ mod tests {
     const STATE: &str = "a b+c&d=%20#é-0123456789";
 
     fn proven(uri: &str, mode: ResponseMode) -> ProvenRedirect {
-        ProvenRedirect::new(uri, STATE, mode, "https://hub.example/api/v2")
+        ProvenRedirect::new(uri, Some(STATE), mode, "https://hub.example/api/v2")
     }
 
     #[test]
@@ -174,6 +176,13 @@ mod tests {
         let back: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
         assert_eq!(back[1], ("state".to_owned(), STATE.to_owned()));
         assert_eq!(back.len(), 3);
+    }
+
+    #[test]
+    fn what_was_not_sent_is_not_answered() {
+        let redirect = ProvenRedirect::new("https://sp.example/cb", None, ResponseMode::Query, "https://hub.example/api/v2");
+        let SpAnswer::Redirect { location } = redirect.code("C") else { panic!() };
+        assert_eq!(location, "https://sp.example/cb?code=C&iss=https%3A%2F%2Fhub.example%2Fapi%2Fv2");
     }
 
     #[test]

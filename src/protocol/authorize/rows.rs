@@ -6,10 +6,11 @@ use super::{ClaimsAsked, Prompt, RequestForm, ResponseMode};
 use crate::ids::{ConnectorId, Scope, Secret};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode as E;
-use crate::protocol::registration::{Directory, Registration};
-use crate::protocol::{json, params::Params, pkce};
+use crate::protocol::params::{Params, Repeated};
+use crate::protocol::registration::{Directory, Registration, Rules};
+use crate::protocol::{json, pkce};
 
-/// Every parameter that is read, each at most once. An empty one is absent.
+/// Every parameter that is read. An empty one is absent, and one that came twice is worth nothing.
 pub(super) struct Asked<'a> {
     pub client_id: Option<&'a str>,
     pub redirect_uri: Option<&'a str>,
@@ -34,33 +35,42 @@ pub(super) struct Asked<'a> {
 }
 
 impl<'a> Asked<'a> {
-    pub(super) fn read(params: &'a Params) -> Result<Self, E> {
-        let once = |name: &str, twice: E| params.one(name).map_err(|_| twice);
+    /// With the finding on the first that came twice.
+    pub(super) fn read(params: &'a Params) -> (Self, Option<E>) {
+        let mut repeated = None;
+        let mut once = |name: &str, twice: E| match params.one(name) {
+            Ok(value) => value,
+            Err(Repeated) => {
+                repeated.get_or_insert(twice);
+                None
+            }
+        };
         // Accepted without effect, but not twice.
-        once("display", E::DisplayTwice)?;
-        once("claims_locales", E::ClaimsLocalesTwice)?;
-        Ok(Self {
-            client_id: once("client_id", E::ClientIdTwice)?,
-            redirect_uri: once("redirect_uri", E::RedirectUriTwice)?,
-            response_type: once("response_type", E::ResponseTypeTwice)?,
-            scope: once("scope", E::ScopeTwice)?,
-            acr_values: once("acr_values", E::AcrValuesTwice)?,
-            state: once("state", E::StateTwice)?,
-            nonce: once("nonce", E::NonceTwice)?,
-            claims: once("claims", E::ClaimsTwice)?,
-            prompt: once("prompt", E::PromptTwice)?,
-            response_mode: once("response_mode", E::ResponseModeTwice)?,
-            max_age: once("max_age", E::MaxAgeTwice)?,
-            code_challenge: once("code_challenge", E::CodeChallengeTwice)?,
-            code_challenge_method: once("code_challenge_method", E::CodeChallengeMethodTwice)?,
-            request: once("request", E::RequestTwice)?,
-            request_uri: once("request_uri", E::RequestUriTwice)?,
-            registration: once("registration", E::RegistrationTwice)?,
-            login_hint: once("login_hint", E::LoginHintTwice)?,
-            id_token_hint: once("id_token_hint", E::IdTokenHintTwice)?,
-            idp_hint: once("idp_hint", E::IdpHintTwice)?,
-            ui_locales: once("ui_locales", E::UiLocalesTwice)?,
-        })
+        once("display", E::DisplayTwice);
+        once("claims_locales", E::ClaimsLocalesTwice);
+        let asked = Self {
+            client_id: once("client_id", E::ClientIdTwice),
+            redirect_uri: once("redirect_uri", E::RedirectUriTwice),
+            response_type: once("response_type", E::ResponseTypeTwice),
+            scope: once("scope", E::ScopeTwice),
+            acr_values: once("acr_values", E::AcrValuesTwice),
+            state: once("state", E::StateTwice),
+            nonce: once("nonce", E::NonceTwice),
+            claims: once("claims", E::ClaimsTwice),
+            prompt: once("prompt", E::PromptTwice),
+            response_mode: once("response_mode", E::ResponseModeTwice),
+            max_age: once("max_age", E::MaxAgeTwice),
+            code_challenge: once("code_challenge", E::CodeChallengeTwice),
+            code_challenge_method: once("code_challenge_method", E::CodeChallengeMethodTwice),
+            request: once("request", E::RequestTwice),
+            request_uri: once("request_uri", E::RequestUriTwice),
+            registration: once("registration", E::RegistrationTwice),
+            login_hint: once("login_hint", E::LoginHintTwice),
+            id_token_hint: once("id_token_hint", E::IdTokenHintTwice),
+            idp_hint: once("idp_hint", E::IdpHintTwice),
+            ui_locales: once("ui_locales", E::UiLocalesTwice),
+        };
+        (asked, repeated)
     }
 }
 
@@ -80,6 +90,9 @@ pub(super) fn redirect_uri<'d>(redirect_uri: Option<&str>, registration: &'d Reg
         .find(|registered| *registered == redirect_uri)
         .ok_or(E::RedirectUriNotRegistered)
 }
+
+/// Characters of a `state` or a `nonce`.
+pub(super) const LONGEST_OPAQUE: usize = 1024;
 
 /// The rule that `state` and `nonce` share.
 pub(super) struct Opaque {
@@ -109,9 +122,7 @@ pub(super) const NONCE: Opaque = Opaque {
 impl Opaque {
     pub(super) fn check<'a>(&self, value: Option<&'a str>, form: RequestForm) -> Result<&'a str, E> {
         let value = value.ok_or(self.missing)?;
-        if !value.bytes().all(|c| (0x20..=0x7e).contains(&c)) {
-            return Err(self.characters);
-        }
+        self.characters(value)?;
         // R112, R113
         let (minimum, too_short) = match form {
             RequestForm::Get => (22, self.too_short_get),
@@ -119,9 +130,20 @@ impl Opaque {
         };
         match value.len() {
             length if length < minimum => Err(too_short),
-            length if length > 1024 => Err(self.too_long),
+            length if length > LONGEST_OPAQUE => Err(self.too_long),
             _ => Ok(value),
         }
+    }
+
+    /// Under `rules = "openid"`: none, or one of any length up to the same most.
+    pub(super) fn check_optional<'a>(&self, value: Option<&'a str>) -> Result<Option<&'a str>, E> {
+        let Some(value) = value else { return Ok(None) };
+        self.characters(value)?;
+        if value.len() > LONGEST_OPAQUE { Err(self.too_long) } else { Ok(Some(value)) }
+    }
+
+    fn characters(&self, value: &str) -> Result<(), E> {
+        if value.bytes().all(|c| (0x20..=0x7e).contains(&c)) { Ok(()) } else { Err(self.characters) }
     }
 }
 
@@ -140,7 +162,7 @@ pub(super) fn scopes(scope: &str, registration: &Registration, directory: &dyn D
         match registration.granted_scopes.iter().find(|granted| granted.as_str() == asked) {
             Some(granted) if scopes.contains(granted) => {}
             Some(granted) => scopes.push(granted.clone()),
-            None if asked == "openid" || directory.scope_is_known(asked) => return Err(E::ScopeNotGranted),
+            None if asked == "openid" || directory.scope_is_known(asked, registration.rules) => return Err(E::ScopeNotGranted),
             None => {}
         }
     }
@@ -173,23 +195,37 @@ pub(super) fn level(acr_values: &str, claim: &AcrClaim, platform: Platform) -> R
     })
 }
 
+/// As [`level`]; but what can't be had is only then a finding when it is essential (decisions 3, Rules per SP).
+pub(super) fn level_or_lowest(acr_values: &str, claim: &AcrClaim, platform: Platform) -> Result<Level, E> {
+    match (level(acr_values, claim, platform), platform.levels().first()) {
+        (Err(_), Some(lowest)) if !claim.is_binding() => Ok(*lowest),
+        (judged, _) => judged,
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Claims {
     pub asked: ClaimsAsked,
     pub acr: AcrClaim,
 }
 
-/// The `claims` parameter (Core, 5.5): all of it well formed, three members of `id_token` understood.
-pub(super) fn claims(text: Option<&str>) -> Result<Claims, E> {
+/// The `claims` parameter (Core, 5.5): all of it well formed, three members of `id_token` understood, and under
+/// `rules = "openid"` the name of every claim.
+pub(super) fn claims(text: Option<&str>, rules: Rules) -> Result<Claims, E> {
     let Some(text) = text else { return Ok(Claims::default()) };
     if text.len() > 4096 {
         return Err(E::ClaimsTooLarge);
     }
     let members = json::parse_object(text.as_bytes()).map_err(|_| E::ClaimsMalformed)?;
-    claim_requests(members.get("userinfo"))?;
-    let Some(id_token) = claim_requests(members.get("id_token"))? else { return Ok(Claims::default()) };
+    let userinfo = claim_requests(members.get("userinfo"))?;
+    let id_token = claim_requests(members.get("id_token"))?;
+    let names = |requests: Option<&Map<String, Value>>| match rules {
+        Rules::Federation => Vec::new(),
+        Rules::Openid => requests.into_iter().flat_map(Map::keys).cloned().collect(),
+    };
+    let (userinfo, in_id_token) = (names(userinfo), names(id_token));
 
-    let member = |claim: &str, name: &str| id_token.get(claim).and_then(|request| request.get(name));
+    let member = |claim: &str, name: &str| id_token?.get(claim)?.get(name);
     let sub = match member("sub", "value") {
         None => None,
         Some(Value::String(sub)) => Some(Secret::new(sub.clone())),
@@ -198,7 +234,7 @@ pub(super) fn claims(text: Option<&str>) -> Result<Claims, E> {
     // R066: only the boolean counts, whatever else is there.
     let is_essential = |claim| member(claim, "essential") == Some(&Value::Bool(true));
     let acr = AcrClaim { essential: is_essential("acr"), values: acr_values(member("acr", "value"), member("acr", "values"))? };
-    Ok(Claims { asked: ClaimsAsked { amr: is_essential("amr"), sub }, acr })
+    Ok(Claims { asked: ClaimsAsked { amr: is_essential("amr"), sub, userinfo, id_token: in_id_token }, acr })
 }
 
 /// `userinfo` or `id_token`: an object of claims, each asked by `null` or by an object (Core, 5.5.1).
@@ -223,7 +259,7 @@ fn acr_values(value: Option<&Value>, values: Option<&Value>) -> Result<Vec<Strin
     Ok(all)
 }
 
-pub(super) fn prompt(value: Option<&str>) -> Result<Prompt, E> {
+pub(super) fn prompt(value: Option<&str>, rules: Rules) -> Result<Prompt, E> {
     let mut asked = Prompt { login: false, consent: false, none: false };
     for word in words(value.unwrap_or_default()) {
         match word {
@@ -236,7 +272,7 @@ pub(super) fn prompt(value: Option<&str>) -> Result<Prompt, E> {
     match asked {
         Prompt { none: true, login, consent } if login || consent => Err(E::PromptNoneWithOther),
         // Nothing but spaces is nothing asked: it must not become a way around the default.
-        Prompt { none: false, login: false, consent: false } => Ok(Prompt::default()),
+        Prompt { none: false, login: false, consent: false } if rules == Rules::Federation => Ok(Prompt::default()),
         asked => Ok(asked),
     }
 }

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode as E;
-use crate::protocol::registration::{Consent, LogoutParameters};
+use crate::protocol::registration::Consent;
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
@@ -21,7 +21,7 @@ impl Directory for Book {
     fn registration(&self, client_id: &str) -> Option<&Registration> {
         self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
     }
-    fn scope_is_known(&self, scope: &str) -> bool {
+    fn scope_is_known(&self, scope: &str, _: Rules) -> bool {
         ["openid", "email", "profile", "birth"].contains(&scope)
     }
 }
@@ -36,7 +36,7 @@ fn book() -> Book {
         require_pkce: false,
         home_page: "https://sp.example/".into(),
         consent: Consent::Information,
-        logout_parameters: LogoutParameters::Required,
+        rules: Rules::Federation,
     };
     let switched_off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
     let pkce = Registration { client_id: "pkce".into(), require_pkce: true, ..sp.clone() };
@@ -92,7 +92,7 @@ fn a_plain_request_is_read() {
     assert_eq!(request.redirect.redirect_uri(), CALLBACK);
     assert_eq!(request.scopes, ["openid", "email"].map(Scope::from));
     assert_eq!((request.level, request.acr_essential), (Level::Eidas1, false));
-    assert_eq!(request.nonce.reveal(), "nonce-nonce-nonce-nonce");
+    assert_eq!(request.nonce.unwrap().reveal(), "nonce-nonce-nonce-nonce");
     assert_eq!(request.prompt, Prompt { login: true, consent: true, none: false }, "R114");
     assert_eq!((request.max_age, request.code_challenge), (None, None));
     assert_eq!(request.claims, ClaimsAsked::default());
@@ -454,7 +454,7 @@ proptest! {
     fn state_and_nonce_come_back_byte_for_byte(state in "[ -~]{32,200}", nonce in "[ -~]{32,200}", code in "[A-Za-z0-9_-]{43}") {
         let params = with(&[("state", &state), ("nonce", &nonce)]);
         let request = judged(&params, RequestForm::Post, Platform::Standard).unwrap();
-        prop_assert_eq!(request.nonce.reveal(), &nonce);
+        prop_assert_eq!(request.nonce.map(Secret::into_inner), Some(nonce));
         let SpAnswer::Redirect { location } = request.redirect.code(&code) else { panic!() };
         let query = location.strip_prefix("https://sp.example/cb?").unwrap();
         let back: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();

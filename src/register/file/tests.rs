@@ -21,6 +21,7 @@ fn person(given_names: &str, family_name: &str, birthdate: &str, gender: &str, b
         birthcountry: some(birthcountry),
         email: Some("who@example.org".into()),
         preferred_username: None,
+        standard: StandardClaims::new(),
     }
 }
 

@@ -55,10 +55,23 @@ pub enum ClaimName {
     Birthcountry,
     PreferredUsername,
     Email,
+    Name,
+    MiddleName,
+    Nickname,
+    Profile,
+    Picture,
+    Website,
+    Zoneinfo,
+    Locale,
+    UpdatedAt,
+    EmailVerified,
+    PhoneNumber,
+    PhoneNumberVerified,
+    Address,
 }
 
 impl ClaimName {
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 21] = [
         Self::GivenNames,
         Self::FamilyName,
         Self::Birthdate,
@@ -67,6 +80,19 @@ impl ClaimName {
         Self::Birthcountry,
         Self::PreferredUsername,
         Self::Email,
+        Self::Name,
+        Self::MiddleName,
+        Self::Nickname,
+        Self::Profile,
+        Self::Picture,
+        Self::Website,
+        Self::Zoneinfo,
+        Self::Locale,
+        Self::UpdatedAt,
+        Self::EmailVerified,
+        Self::PhoneNumber,
+        Self::PhoneNumberVerified,
+        Self::Address,
     ];
 
     /// The claim of a wire name; `None` for those that say nothing more to a person (`sub`, and `given_name_array`,
@@ -82,6 +108,19 @@ impl ClaimName {
             "birthcountry" => Self::Birthcountry,
             "preferred_username" => Self::PreferredUsername,
             "email" => Self::Email,
+            "name" => Self::Name,
+            "middle_name" => Self::MiddleName,
+            "nickname" => Self::Nickname,
+            "profile" => Self::Profile,
+            "picture" => Self::Picture,
+            "website" => Self::Website,
+            "zoneinfo" => Self::Zoneinfo,
+            "locale" => Self::Locale,
+            "updated_at" => Self::UpdatedAt,
+            "email_verified" => Self::EmailVerified,
+            "phone_number" => Self::PhoneNumber,
+            "phone_number_verified" => Self::PhoneNumberVerified,
+            "address" => Self::Address,
             _ => return None,
         })
     }
@@ -96,6 +135,19 @@ impl ClaimName {
             Self::Birthcountry => "claim-birthcountry",
             Self::PreferredUsername => "claim-preferred-username",
             Self::Email => "claim-email",
+            Self::Name => "claim-name",
+            Self::MiddleName => "claim-middle-name",
+            Self::Nickname => "claim-nickname",
+            Self::Profile => "claim-profile",
+            Self::Picture => "claim-picture",
+            Self::Website => "claim-website",
+            Self::Zoneinfo => "claim-zoneinfo",
+            Self::Locale => "claim-locale",
+            Self::UpdatedAt => "claim-updated-at",
+            Self::EmailVerified => "claim-email-verified",
+            Self::PhoneNumber => "claim-phone-number",
+            Self::PhoneNumberVerified => "claim-phone-number-verified",
+            Self::Address => "claim-address",
         })
     }
 }
@@ -111,6 +163,8 @@ impl Claim {
             (ClaimName::Gender, "female") => t.text("gender-female"),
             (ClaimName::Gender, "male") => t.text("gender-male"),
             (ClaimName::Gender, "unspecified") => t.text("gender-unspecified"),
+            (ClaimName::EmailVerified | ClaimName::PhoneNumberVerified, "true") => t.text("value-yes"),
+            (ClaimName::EmailVerified | ClaimName::PhoneNumberVerified, _) => t.text("value-no"),
             (ClaimName::Birthcountry, "99100") => t.text("country-99100"),
             (ClaimName::Birthcountry | ClaimName::Birthplace, _) => t.with("value-code", "code", value),
             (
@@ -118,7 +172,18 @@ impl Claim {
                 | ClaimName::GivenNames
                 | ClaimName::FamilyName
                 | ClaimName::PreferredUsername
-                | ClaimName::Email,
+                | ClaimName::Email
+                | ClaimName::Name
+                | ClaimName::MiddleName
+                | ClaimName::Nickname
+                | ClaimName::Profile
+                | ClaimName::Picture
+                | ClaimName::Website
+                | ClaimName::Zoneinfo
+                | ClaimName::Locale
+                | ClaimName::UpdatedAt
+                | ClaimName::PhoneNumber
+                | ClaimName::Address,
                 _,
             ) => value.to_owned(),
         }

@@ -1,0 +1,225 @@
+//! What differs from the federation's rules, by table; and that nothing else does.
+
+use std::collections::BTreeMap;
+
+use proptest::prelude::*;
+use serde_json::json;
+
+use crate::ids::Scope;
+use crate::protocol::acr::{Level, Platform};
+use crate::protocol::authorize::{AuthorizationRequest, Prompt, Refusal, RequestForm, SpAnswer};
+use crate::protocol::catalogue::ErrorCode as E;
+use crate::protocol::params::Params;
+use crate::protocol::registration::{Consent, Directory, Registration, Rules};
+
+const ISSUER: &str = "https://hub.example/api/v2";
+const CALLBACK: &str = "https://sp.example/cb?tenant=1";
+
+struct Book([Registration; 2]);
+
+impl Directory for Book {
+    fn registration(&self, client_id: &str) -> Option<&Registration> {
+        self.0.iter().find(|registration| registration.client_id.as_str() == client_id)
+    }
+    fn scope_is_known(&self, scope: &str, rules: Rules) -> bool {
+        assert_eq!(rules, Rules::Openid);
+        ["openid", "email", "profile", "phone"].contains(&scope)
+    }
+}
+
+fn book() -> Book {
+    let sp = Registration {
+        client_id: "sp".into(),
+        active: true,
+        redirect_uris: vec![CALLBACK.into()],
+        post_logout_redirect_uris: vec![],
+        granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
+        require_pkce: false,
+        home_page: "https://sp.example/".into(),
+        consent: Consent::None,
+        rules: Rules::Openid,
+    };
+    Book([Registration { client_id: "off".into(), active: false, ..sp.clone() }, sp])
+}
+
+/// The least that OpenID Connect asks for, and these.
+fn pairs(changes: &[(&str, &str)]) -> Vec<(String, String)> {
+    let least = [("response_type", "code"), ("client_id", "sp"), ("redirect_uri", CALLBACK), ("scope", "openid email")];
+    let mut pairs: BTreeMap<&str, &str> = least.into();
+    pairs.extend(changes.iter().copied());
+    pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
+}
+
+fn judged(pairs: Vec<(String, String)>, form: RequestForm) -> Result<AuthorizationRequest, Refusal> {
+    crate::protocol::authorize::check(&Params::new(pairs), form, Platform::Standard, ISSUER, &book())
+}
+
+fn ask(changes: &[(&str, &str)]) -> Result<AuthorizationRequest, Refusal> {
+    judged(pairs(changes), RequestForm::Get)
+}
+
+/// What the service provider hears of a request that is refused.
+fn heard(refused: Result<AuthorizationRequest, Refusal>) -> (E, BTreeMap<String, String>) {
+    let Err(Refusal::Redirect(redirect, code)) = refused else { panic!("{refused:?}") };
+    match redirect.error(code) {
+        SpAnswer::Redirect { location } => {
+            let query = location.strip_prefix(CALLBACK).unwrap();
+            (code, url::form_urlencoded::parse(query.as_bytes()).into_owned().collect())
+        }
+        SpAnswer::FormPost { action, fields } => {
+            assert_eq!(action, CALLBACK);
+            (code, fields.into_iter().map(|(name, value)| (name.to_owned(), value)).collect())
+        }
+    }
+}
+
+#[test]
+fn the_least_that_openid_connect_asks_for_is_enough() {
+    for form in [RequestForm::Get, RequestForm::Post] {
+        let request = judged(pairs(&[]), form).unwrap();
+        assert_eq!((request.nonce, request.level, request.acr_essential), (None, Level::Eidas1, false));
+        // An absent prompt stays absent.
+        assert_eq!(request.prompt, Prompt { login: false, consent: false, none: false });
+        let SpAnswer::Redirect { location } = request.redirect.code("C") else { panic!() };
+        assert!(!location.contains("state"), "{location}");
+    }
+}
+
+#[test]
+fn state_and_nonce_may_be_short_and_hold_every_printable_character() {
+    let printable: String = (0x20..=0x7e_u8).map(char::from).collect();
+    let long = format!("{printable}{}", "x".repeat(128 - printable.len()));
+    for value in ["s", "0123456789", &long, &"x".repeat(1024)] {
+        for form in [RequestForm::Get, RequestForm::Post] {
+            let request = judged(pairs(&[("state", value), ("nonce", value)]), form).unwrap();
+            assert_eq!(request.nonce.unwrap().reveal(), value);
+            let SpAnswer::Redirect { location } = request.redirect.code("C") else { panic!() };
+            let query = location.strip_prefix(CALLBACK).unwrap();
+            let back: BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+            assert_eq!(back["state"], value);
+        }
+    }
+}
+
+#[test]
+fn nothing_is_redirected_before_client_and_address_are_proven() {
+    for (changes, code) in [
+        (&[("client_id", "")][..], E::ClientIdMissing),
+        (&[("client_id", "nobody")], E::ClientIdUnknown),
+        (&[("client_id", "off")], E::ClientIdInactive),
+        (&[("redirect_uri", "")], E::RedirectUriMissing),
+        (&[("redirect_uri", "https://sp.example/cb")], E::RedirectUriNotRegistered),
+        (&[("redirect_uri", "https://sp.example/cb?tenant=1&x=2"), ("scope", "")], E::RedirectUriNotRegistered),
+    ] {
+        assert_eq!(ask(changes), Err(Refusal::Page(code)), "{changes:?}");
+    }
+    for (name, code) in [("client_id", E::ClientIdTwice), ("redirect_uri", E::RedirectUriTwice)] {
+        let mut twice = pairs(&[]);
+        let again = twice.iter().find(|(known, _)| known == name).unwrap().clone();
+        twice.push(again);
+        assert_eq!(judged(twice, RequestForm::Get), Err(Refusal::Page(code)), "{name}");
+    }
+}
+
+#[test]
+fn after_that_every_finding_goes_back_in_the_mode_asked() {
+    let too_long = "x".repeat(1025);
+    let deep = format!("{{\"userinfo\":{}{}}}", "{\"a\":".repeat(500), "}".repeat(500));
+    for (changes, code, error) in [
+        (("response_type", ""), E::ResponseTypeMissing, "invalid_request"),
+        (("response_type", "token"), E::ResponseTypeUnsupported, "unsupported_response_type"),
+        (("scope", ""), E::ScopeMissing, "invalid_request"),
+        (("scope", "email"), E::ScopeWithoutOpenid, "invalid_request"),
+        (("scope", "openid phone"), E::ScopeNotGranted, "invalid_scope"),
+        (("nonce", "é"), E::NonceCharacters, "invalid_request"),
+        (("nonce", &too_long), E::NonceTooLong, "invalid_request"),
+        (("claims", "[]"), E::ClaimsMalformed, "invalid_request"),
+        (("claims", &deep), E::ClaimsMalformed, "invalid_request"),
+        (("prompt", "dance"), E::PromptUnknown, "invalid_request"),
+        (("prompt", "none login"), E::PromptNoneWithOther, "invalid_request"),
+        (("max_age", "-1"), E::MaxAgeMalformed, "invalid_request"),
+        (("request", "e30."), E::RequestNotSupported, "request_not_supported"),
+        (("request_uri", "https://sp.example/r"), E::RequestUriNotSupported, "request_uri_not_supported"),
+        (("registration", "{}"), E::RegistrationNotSupported, "registration_not_supported"),
+        (("code_challenge", "short"), E::CodeChallengeMethodMissing, "invalid_request"),
+    ] {
+        for mode in ["query", "form_post"] {
+            let refused = ask(&[changes, ("state", "s"), ("response_mode", mode)]);
+            assert!(matches!(
+                (&refused, mode),
+                (Err(Refusal::Redirect(redirect, code)), mode)
+                    if matches!(redirect.error(*code), SpAnswer::FormPost { .. }) == (mode == "form_post")
+            ));
+            let (found, fields) = heard(refused);
+            assert_eq!((found, fields["error"].as_str(), fields["state"].as_str()), (code, error, "s"), "{changes:?}");
+        }
+    }
+    let (code, fields) = heard(ask(&[("response_mode", "fragment"), ("state", "s")]));
+    assert_eq!((code, fields["state"].as_str()), (E::ResponseModeUnknown, "s"));
+}
+
+#[test]
+fn a_parameter_that_came_twice_is_told_by_redirect() {
+    for (name, code, state) in
+        [("scope", E::ScopeTwice, Some("s")), ("state", E::StateTwice, None), ("display", E::DisplayTwice, Some("s"))]
+    {
+        let mut twice = pairs(&[("state", "s"), ("display", "page")]);
+        twice.push((name.to_owned(), "again".to_owned()));
+        let (found, fields) = heard(judged(twice, RequestForm::Get));
+        assert_eq!((found, fields.get("state").map(String::as_str)), (code, state), "{name}");
+    }
+    let mut unknown = pairs(&[]);
+    unknown.extend([("extra", "1"), ("extra", "2")].map(|(name, value)| (name.to_owned(), value.to_owned())));
+    assert!(judged(unknown, RequestForm::Get).is_ok());
+}
+
+#[test]
+fn a_state_that_no_address_can_carry_is_refused_without_it() {
+    for length in [1025, 60 * 1024] {
+        let (code, fields) = heard(ask(&[("state", &"x".repeat(length))]));
+        assert_eq!((code, fields.get("state")), (E::StateTooLong, None));
+    }
+    let (code, fields) = heard(ask(&[("state", "line\nend")]));
+    assert_eq!((code, fields["state"].as_str()), (E::StateCharacters, "line\nend"));
+}
+
+#[test]
+fn a_level_that_is_not_to_be_had_is_ignored_unless_it_is_essential() {
+    for acr_values in ["", "eidas1", "urn:mace:incommon:iap:silver", "eidas3 0", "eidas2 eidas1"] {
+        let request = ask(&[("acr_values", acr_values)]).unwrap();
+        assert_eq!((request.level, request.acr_essential), (Level::Eidas1, false), "{acr_values}");
+    }
+    let wanting = |essential: bool, value: &str| {
+        let claims = json!({"id_token": {"acr": {"essential": essential, "values": [value]}}}).to_string();
+        ask(&[("claims", &claims)])
+    };
+    assert_eq!(wanting(false, "eidas3").unwrap().level, Level::Eidas1);
+    assert_eq!(wanting(true, "eidas1").unwrap().level, Level::Eidas1);
+    // OpenID Connect Core 1.0, 5.5.1.1
+    assert_eq!(heard(wanting(true, "eidas3")).0, E::AcrValuesStandard);
+}
+
+#[test]
+fn claims_are_asked_for_by_name_and_place() {
+    let claims = json!({
+        "userinfo": {"name": {"essential": true}, "nickname": null, "shoe_size": null},
+        "id_token": {"email": null, "auth_time": {"essential": true}, "amr": {"essential": true}, "sub": {"value": "me"}},
+        "someplace": {"else": null},
+    });
+    let asked = ask(&[("claims", &claims.to_string())]).unwrap().claims;
+    assert_eq!(asked.userinfo, ["name", "nickname", "shoe_size"]);
+    assert_eq!(asked.id_token, ["email", "auth_time", "amr", "sub"]);
+    assert!(asked.amr && asked.sub.is_some_and(|sub| sub.reveal() == "me"));
+}
+
+proptest! {
+    /// Whatever comes, and however often: once the address is proven, no page.
+    #[test]
+    fn no_request_with_a_proven_address_ends_on_a_page(more in proptest::collection::vec(
+        (prop::sample::select(vec!["state", "nonce", "scope", "claims", "prompt", "acr_values", "response_mode", "max_age", "x"]),
+         ".{0,40}"), 0..6)) {
+        let mut all = pairs(&[]);
+        all.extend(more.into_iter().map(|(name, value)| (name.to_owned(), value)));
+        prop_assert!(!matches!(judged(all, RequestForm::Get), Err(Refusal::Page(_))));
+    }
+}

@@ -1,0 +1,147 @@
+//! `docs/certification.md` against the code: every module of the OpenID Foundation's plans is listed, and every test that
+//! is said to show the same exists.
+#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't read the page has failed")]
+
+use std::collections::BTreeMap;
+
+use listed::{exists, reader, remarks, tests};
+
+mod listed;
+
+const LOGOUT: &str = "RP-Initiated Logout OP";
+const NOT_YET: &str = "not yet: logout";
+const NOT_STATIC: &str = "not with static clients";
+
+/// The plans, and their modules in the Foundation's names.
+const PLANS: &[(&str, &[&str])] = &[
+    (
+        "Basic OP",
+        &[
+            "oidcc-server",
+            "oidcc-response-type-missing",
+            "oidcc-idtoken-signature",
+            "oidcc-idtoken-unsigned",
+            "oidcc-userinfo-get",
+            "oidcc-userinfo-post-header",
+            "oidcc-userinfo-post-body",
+            "oidcc-ensure-request-without-nonce-succeeds-for-code-flow",
+            "oidcc-scope-profile",
+            "oidcc-scope-email",
+            "oidcc-scope-address",
+            "oidcc-scope-phone",
+            "oidcc-scope-all",
+            "oidcc-alternate-happy-flow",
+            "oidcc-display-page",
+            "oidcc-display-popup",
+            "oidcc-prompt-login",
+            "oidcc-prompt-none-not-logged-in",
+            "oidcc-prompt-none-logged-in",
+            "oidcc-max-age-1",
+            "oidcc-max-age-10000",
+            "oidcc-ensure-request-with-unknown-parameter-succeeds",
+            "oidcc-id-token-hint",
+            "oidcc-login-hint",
+            "oidcc-ui-locales",
+            "oidcc-claims-locales",
+            "oidcc-ensure-request-with-acr-values-succeeds",
+            "oidcc-codereuse",
+            "oidcc-codereuse-30seconds",
+            "oidcc-ensure-registered-redirect-uri",
+            "oidcc-ensure-post-request-succeeds",
+            "oidcc-server-client-secret-post",
+            "oidcc-request-uri-unsigned-supported-correctly-or-rejected-as-unsupported",
+            "oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported",
+            "oidcc-claims-essential",
+            "oidcc-ensure-request-object-with-redirect-uri",
+            "oidcc-refresh-token",
+            "oidcc-ensure-request-with-valid-pkce-succeeds",
+        ],
+    ),
+    ("Config OP", &["oidcc-discovery-endpoint-verification"]),
+    ("Form Post OP", &["every module of Basic OP, with response_mode=form_post"]),
+    (
+        LOGOUT,
+        &[
+            "oidcc-rp-initiated-logout-discovery-endpoint-verification",
+            "oidcc-rp-initiated-logout",
+            "oidcc-rp-initiated-logout-bad-id-token-hint",
+            "oidcc-rp-initiated-logout-modified-id-token-hint",
+            "oidcc-rp-initiated-logout-bad-post-logout-redirect-uri",
+            "oidcc-rp-initiated-logout-query-added-to-post-logout-redirect-uri",
+            "oidcc-rp-initiated-logout-no-id-token-hint",
+            "oidcc-rp-initiated-logout-no-params",
+            "oidcc-rp-initiated-logout-no-post-logout-redirect-uri",
+            "oidcc-rp-initiated-logout-no-state",
+            "oidcc-rp-initiated-logout-only-state",
+        ],
+    ),
+];
+
+struct Row {
+    plan: String,
+    module: String,
+    tests: String,
+}
+
+fn rows(page: &str) -> Vec<Row> {
+    let table = page.lines().skip_while(|line| !line.starts_with("|---")).skip(1);
+    let read = |line: &str| {
+        let cells: Vec<&str> = line.strip_prefix("| ")?.strip_suffix(" |")?.split(" | ").collect();
+        let [plan, module, _, tests] = cells[..] else { panic!("four cells: {line}") };
+        Some(Row { plan: plan.into(), module: module.into(), tests: tests.into() })
+    };
+    table.filter_map(read).collect()
+}
+
+fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<String> {
+    let rows = rows(page);
+    let mut faults = Vec::new();
+    let mut seen: BTreeMap<(&str, &str), usize> = BTreeMap::new();
+    for row in &rows {
+        *seen.entry((&row.plan, &row.module)).or_default() += 1;
+        let mut told = |fault: String| faults.push(format!("{}: {fault}", row.module));
+        for test in tests(&row.tests) {
+            if !exists(test, read) {
+                told(format!("there is no test {test}"));
+            }
+        }
+        let remarks = remarks(&row.tests);
+        if tests(&row.tests).is_empty() && remarks.is_empty() {
+            told("a cell is empty".into());
+        }
+        for remark in remarks {
+            if remark != NOT_STATIC && !(remark == NOT_YET && row.plan == LOGOUT) {
+                told(format!("{remark:?} may not stand there"));
+            }
+        }
+    }
+    let wanted = PLANS.iter().flat_map(|(plan, modules)| modules.iter().map(move |module| (*plan, *module)));
+    let wanted: Vec<(&str, &str)> = wanted.collect();
+    let missing = wanted.iter().filter(|module| seen.get(*module) != Some(&1));
+    faults.extend(missing.map(|(plan, module)| format!("{module} is not there once, under {plan}")));
+    faults.extend(seen.keys().filter(|row| !wanted.contains(row)).map(|(_, module)| format!("{module} is no module")));
+    faults
+}
+
+#[test]
+fn every_module_is_shown_by_tests_that_exist() {
+    let faults = faults(&listed::page("certification.md"), &mut reader());
+    assert!(faults.is_empty(), "\n{}\n", faults.join("\n"));
+}
+
+#[test]
+fn a_forged_page_is_found_out() {
+    let page = listed::page("certification.md");
+    for (from, to, fault) in [
+        ("::prompt_none_is_answered", "::prompt_none_was_answered", "there is no test"),
+        ("flow/openid.rs::", "flow/none.rs::", "there is no test"),
+        ("| oidcc-server |", "| oidcc-servers |", "oidcc-server is not there once"),
+        ("| oidcc-server |", "| oidcc-servers |", "oidcc-servers is no module"),
+        ("| Config OP |", "| Basic OP |", "is not there once, under Config OP"),
+        ("| not with static clients |", "| not yet: logout |", "may not stand there"),
+    ] {
+        assert!(page.contains(from), "{from}");
+        let found = faults(&page.replacen(from, to, 1), &mut reader());
+        assert!(found.iter().any(|found| found.contains(fault)), "{from} -> {to}: {found:?}");
+    }
+}

@@ -1,0 +1,420 @@
+//! `rules = "openid"`: a service provider that speaks plain OpenID Connect, in whole logins (decisions 3, Rules per SP).
+//! The modules of the OpenID Foundation's plans that each test answers to are listed in `docs/certification.md`.
+
+use std::time::Duration;
+
+use actix_web::test::TestRequest;
+use passerelle::protocol::alg::SigningAlg;
+use passerelle::token::verify::{VerificationKeys, open_jws};
+use serde_json::{Map, Value, json};
+use url::form_urlencoded::Serializer;
+
+use super::browser::Browser;
+use super::federation::{home_page, redirect_uri};
+use super::hub::{Answer, TestHub};
+use super::service::{Authorize, Received};
+
+const FORM: (&str, &str) = ("content-type", "application/x-www-form-urlencoded");
+/// Ordinary identity providers: of a person nothing need be known but who they are there.
+const ORDINARY: &str = "identity_source = \"provider\"\nsubject = \"provider\"";
+
+fn service(id: &str, more: &str) -> (String, String) {
+    let file = format!(
+        r#"
+client_id = "{id}"
+name = {{ en = "The {id}" }}
+home_page = "{home}"
+redirect_uris = ["{redirect}"]
+scopes = ["openid", "profile", "email", "address", "phone"]
+secrets = [{{ env = "CLIENT_SECRET" }}]
+rules = "openid"
+{more}
+"#,
+        home = home_page(id),
+        redirect = redirect_uri(id),
+    );
+    (format!("service-providers/{id}.toml"), file)
+}
+
+/// `kiosk` asks nothing of anybody, `notary` an explicit yes, `archive` wants signed userinfo.
+async fn hub_with(settings: &str) -> TestHub {
+    let files = [
+        service("kiosk", "consent = \"none\""),
+        service("notary", "consent = \"required\""),
+        service("archive", "userinfo_signed_response_alg = \"RS256\"\nid_token_signed_response_alg = \"ES256\""),
+    ];
+    let files: Vec<(&str, String)> = files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    TestHub::with_files(settings, &files).await
+}
+
+async fn hub() -> TestHub {
+    hub_with("").await
+}
+
+/// By way of the identity provider to the service provider; `prompt=consent` aside there is no page between.
+async fn sign_in(browser: &Browser<'_>, request: &Authorize, person: &str) -> Received {
+    let page = browser.authorize(request).await.choose("amandier").await.sign_in_as(person).await;
+    if page.is_consent() { page.consent().await.received() } else { page.received() }
+}
+
+struct Told {
+    access_token: String,
+    raw_id_token: String,
+    header: Value,
+    claims: Map<String, Value>,
+}
+
+async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Told {
+    let answer = hub.redeem(service, received.code()).await;
+    assert_eq!(answer.status, 200, "{}", answer.body);
+    assert_eq!((answer.header("cache-control"), answer.header("pragma")), ("no-store", "no-cache"));
+    let body: Value = serde_json::from_str(&answer.body).unwrap();
+    let raw_id_token = body["id_token"].as_str().unwrap().to_owned();
+    let header = passerelle::digest::from_base64url(raw_id_token.split('.').next().unwrap()).unwrap();
+    let header: Value = serde_json::from_slice(&header).unwrap();
+    let alg = if header["alg"] == "RS256" { SigningAlg::RS256 } else { SigningAlg::ES256 };
+    let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
+    let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
+    let claims = open_jws(&raw_id_token, alg, &keys).unwrap().claims;
+    Told { access_token: body["access_token"].as_str().unwrap().to_owned(), raw_id_token, header, claims }
+}
+
+async fn by_body(hub: &TestHub, token: &str, more: &str) -> Answer {
+    let body = Serializer::new(String::new()).append_pair("access_token", token).finish();
+    hub.send(TestRequest::post().uri("/api/v2/userinfo").insert_header(FORM).set_payload(format!("{body}{more}"))).await
+}
+
+fn json_of(answer: &Answer) -> Value {
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json; charset=utf-8"), "{}", answer.body);
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+/// The error and the state that come back, by whichever way.
+async fn refused(hub: &TestHub, request: &Authorize) -> (String, Option<String>) {
+    let received = hub.browser().open(&request.url()).await.received();
+    assert_eq!(received.to, redirect_uri("kiosk"));
+    assert!(!received.fields.contains_key("code"));
+    (received.fields["error"].clone(), received.fields.get("state").cloned())
+}
+
+#[actix_web::test]
+async fn the_least_request_is_a_whole_login_and_gets_no_more_than_it_sent() {
+    let hub = hub().await;
+    let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+    assert_eq!(received.to, redirect_uri("kiosk"));
+    assert_eq!(received.fields.keys().collect::<Vec<_>>(), ["code", "iss"], "no state was sent");
+    let told = redeemed(&hub, "kiosk", &received).await;
+    assert_eq!(told.header["alg"], "RS256");
+    let names: Vec<_> = told.claims.keys().map(String::as_str).collect();
+    assert_eq!(names, ["iss", "sub", "aud", "exp", "iat", "auth_time", "acr"], "no nonce was sent");
+    // By each of the three ways, and nothing but `sub`.
+    let bearer = ("authorization", format!("Bearer {}", told.access_token));
+    let post = TestRequest::post().uri("/api/v2/userinfo").insert_header(bearer);
+    let answers = [hub.ask_userinfo(&told.access_token).await, hub.send(post).await, by_body(&hub, &told.access_token, "").await];
+    for answer in answers {
+        assert_eq!(json_of(&answer), json!({ "sub": told.claims["sub"] }));
+    }
+}
+
+#[actix_web::test]
+async fn standard_scopes_open_standard_claims_and_the_register_names_the_person() {
+    let hub = hub().await;
+    let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid profile email address phone"), "mamadou").await;
+    let told = redeemed(&hub, "kiosk", &received).await;
+    let claims = json_of(&hub.ask_userinfo(&told.access_token).await);
+    let expected = json!({
+        "sub": told.claims["sub"], "name": "Mamadou DIALLO", "given_name": "Mamadou", "family_name": "DIALLO", "gender": "male",
+        "birthdate": "1944", // presumed, as Core 5.1 writes it
+        "email": claims["email"],
+    });
+    assert_eq!(claims, expected);
+    assert!(!told.claims.contains_key("name"), "claims of scopes are for userinfo");
+}
+
+#[actix_web::test]
+async fn claims_are_told_where_they_were_asked_for_and_shown_before() {
+    let hub = hub().await;
+    let claims = json!({
+        "userinfo": { "name": { "essential": true }, "shoe_size": null },
+        "id_token": { "email": { "essential": true }, "birthplace": null, "auth_time": { "essential": true } },
+    });
+    let request = Authorize::least("archive", "openid").with("claims", &claims.to_string()).with("prompt", "consent");
+    let page = hub.browser();
+    let page = page.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await;
+    assert_eq!(page.shown().keys().collect::<Vec<_>>(), ["E-mail address", "Full name"]);
+    let received = page.consent().await.received();
+    let told = redeemed(&hub, "archive", &received).await;
+    assert_eq!((&told.header["alg"], &told.claims["email"]), (&json!("ES256"), &json!("angela@example.org")));
+    assert!(!told.claims.contains_key("birthplace"), "none of its scopes has it");
+    // It registered an algorithm, so userinfo is signed.
+    let answer = hub.ask_userinfo(&told.access_token).await;
+    assert_eq!((answer.status, answer.header("content-type")), (200, "application/jwt"));
+    let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
+    let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
+    let userinfo = open_jws(&answer.body, SigningAlg::RS256, &keys).unwrap().claims;
+    assert_eq!(userinfo["name"], "Angela Claire Louise DUBOIS");
+    assert!(!userinfo.contains_key("email") && !userinfo.contains_key("shoe_size"));
+}
+
+#[actix_web::test]
+async fn a_token_in_the_body_is_for_these_rules_alone_and_never_beside_another() {
+    let hub = hub().await;
+    let received = hub.browser();
+    let received = received.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let federation = hub.tokens("bakery", &received).await.access_token;
+    let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+    let kiosk = redeemed(&hub, "kiosk", &received).await.access_token;
+    let told = |answer: &Answer| {
+        let body: Value = serde_json::from_str(&answer.body).unwrap();
+        (answer.status, body["error"].as_str().unwrap().to_owned(), answer.header("www-authenticate").to_owned())
+    };
+    let malformed = (400, "invalid_request".to_owned(), "Bearer error=\"invalid_request\"".to_owned());
+    assert_eq!(told(&by_body(&hub, &federation, "").await), malformed);
+    assert_eq!(told(&by_body(&hub, &kiosk, &format!("&access_token={kiosk}")).await), malformed);
+    let both = TestRequest::post()
+        .uri("/api/v2/userinfo")
+        .insert_header(FORM)
+        .insert_header(("authorization", format!("Bearer {kiosk}")))
+        .set_payload(format!("access_token={kiosk}"));
+    assert_eq!(told(&hub.send(both).await), malformed);
+    let query = TestRequest::get().uri("/api/v2/userinfo").set_payload(format!("access_token={kiosk}")).insert_header(FORM);
+    assert_eq!(told(&hub.send(query).await), malformed, "a GET has no body");
+    assert_eq!(told(&by_body(&hub, "guessed", "").await).0, 401);
+    assert_eq!(by_body(&hub, &kiosk, "&x=1").await.status, 200);
+}
+
+#[actix_web::test]
+async fn where_nobody_may_a_body_token_is_not_even_read() {
+    let hub = TestHub::start().await;
+    let answer = by_body(&hub, "guessed", "").await;
+    assert_eq!(answer.status, 400);
+    assert!(answer.body.contains("header with the access token is missing"), "{}", answer.body);
+    let discovery = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await.body;
+    assert!(!discovery.contains("phone_number"), "what nobody is served is not published");
+    let discovery = self::hub().await.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await.body;
+    assert!(discovery.contains("\"phone_number_verified\"") && discovery.contains("\"address\""));
+}
+
+#[actix_web::test]
+async fn prompt_none_is_answered_from_the_session_alone() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let silent = |service: &str| Authorize::least(service, "openid email").with("prompt", "none").with("state", "s");
+    for service in ["kiosk", "notary"] {
+        let received = browser.open(&silent(service).url()).await.received();
+        assert_eq!((received.fields["error"].as_str(), received.fields["state"].as_str()), ("login_required", "s"));
+    }
+    let first = sign_in(&browser, &Authorize::least("kiosk", "openid email"), "angela").await;
+    let first = redeemed(&hub, "kiosk", &first).await;
+    hub.advance(Duration::from_secs(3));
+    let again = browser.open(&silent("kiosk").url()).await.received();
+    let again = redeemed(&hub, "kiosk", &again).await;
+    assert_eq!((&again.claims["sub"], &again.claims["auth_time"]), (&first.claims["sub"], &first.claims["auth_time"]));
+    // An explicit yes is still to be had.
+    let received = browser.open(&silent("notary").url()).await.received();
+    assert_eq!(received.fields["error"], "consent_required");
+    // A hint: of this person, and of another.
+    let hinted = |hint: &str| silent("kiosk").with("id_token_hint", hint).with("prompt", "none");
+    assert!(browser.open(&hinted(&first.raw_id_token).url()).await.received().fields.contains_key("code"));
+    let other = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "jean").await;
+    let other = redeemed(&hub, "kiosk", &other).await;
+    assert_eq!(browser.open(&hinted(&other.raw_id_token).url()).await.received().fields["error"], "login_required");
+}
+
+#[actix_web::test]
+async fn who_authenticates_again_has_a_later_auth_time_and_who_does_not_has_the_same() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let plain = Authorize::least("kiosk", "openid");
+    let received = sign_in(&browser, &plain, "angela").await;
+    let first = redeemed(&hub, "kiosk", &received).await.claims["auth_time"].as_u64().unwrap();
+    hub.advance(Duration::from_secs(2));
+    for request in [plain.clone(), plain.with("max_age", "10000"), plain.with("display", "popup").with("ui_locales", "de fr")] {
+        let received = browser.authorize(&request).await.received();
+        assert_eq!(redeemed(&hub, "kiosk", &received).await.claims["auth_time"], first);
+    }
+    for request in [plain.with("max_age", "1"), plain.with("prompt", "login")] {
+        hub.advance(Duration::from_secs(2));
+        let received = sign_in(&browser, &request, "angela").await;
+        assert_eq!(redeemed(&hub, "kiosk", &received).await.claims["auth_time"], hub.now().seconds());
+    }
+}
+
+#[actix_web::test]
+async fn a_code_used_again_after_half_a_minute_still_revokes_its_token() {
+    let hub = hub().await;
+    let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+    let told = redeemed(&hub, "kiosk", &received).await;
+    hub.advance(Duration::from_secs(31));
+    assert_eq!(hub.ask_userinfo(&told.access_token).await.status, 200);
+    let again = hub.redeem("kiosk", received.code()).await;
+    assert_eq!(again.status, 400);
+    assert!(again.body.contains("invalid_grant"), "{}", again.body);
+    assert_eq!(hub.ask_userinfo(&told.access_token).await.status, 401);
+}
+
+#[actix_web::test]
+async fn each_refusal_goes_back_by_redirect_and_an_unproven_address_gets_none() {
+    let hub = hub().await;
+    let good = Authorize::least("kiosk", "openid").with("state", "s");
+    for (name, value, error) in [
+        ("response_type", "", "invalid_request"),
+        ("response_type", "id_token", "unsupported_response_type"),
+        ("scope", "profile", "invalid_request"),
+        ("request", "eyJhbGciOiJub25lIn0.e30.", "request_not_supported"),
+        ("request_uri", "https://sp.example/request.jwt", "request_uri_not_supported"),
+        ("registration", "{}", "registration_not_supported"),
+        ("prompt", "none login", "invalid_request"),
+        ("nonce", "a word with \u{e9}", "invalid_request"),
+    ] {
+        assert_eq!(refused(&hub, &good.with(name, value)).await, (error.to_owned(), Some("s".to_owned())), "{name}={value}");
+    }
+    let browser = hub.browser();
+    let form = browser.open(&good.with("response_type", "").with("response_mode", "form_post").url()).await.received_by_post();
+    assert_eq!((form.to, form.fields["error"].as_str()), (redirect_uri("kiosk"), "invalid_request"));
+    let elsewhere = good.with("redirect_uri", "https://kiosk.example/callback");
+    // A request object does not prove it either.
+    let within = elsewhere.with("request", "eyJhbGciOiJub25lIn0.e30.");
+    for unproven in [elsewhere, within, good.with("redirect_uri", ""), good.with("client_id", "")] {
+        let page = browser.open(&unproven.with("response_type", "").url()).await;
+        assert_eq!((page.answer.status, page.code().as_str(), page.links()), (400, "Y000400", Vec::new()));
+    }
+}
+
+/// A load that no browser would send: a clear refusal under both rules, and never a 500.
+#[actix_web::test]
+async fn monstrous_parameters_are_refused() {
+    let hub = hub().await;
+    let deep = format!("{{\"userinfo\":{}{}}}", "{\"a\":".repeat(1000), "}".repeat(1000));
+    let big = "x".repeat(60 * 1024);
+    for (name, value) in
+        [("claims", deep.as_str()), ("claims", &big), ("nonce", &big), ("scope", &big), ("max_age", &"9".repeat(400))]
+    {
+        assert_eq!(refused(&hub, &Authorize::least("kiosk", "openid").with(name, value)).await.0, "invalid_request", "{name}");
+    }
+    assert_eq!(refused(&hub, &Authorize::least("kiosk", "openid").with("state", &big)).await, ("invalid_request".into(), None));
+    let browser = hub.browser();
+    browser.open(&Authorize::by("bakery").with("state", &big).url()).await.told(400, "Y000400");
+    let received = browser.open(&Authorize::by("bakery").with("claims", &deep).url()).await.received();
+    assert_eq!(received.error_at("bakery"), "invalid_request");
+}
+
+#[actix_web::test]
+async fn what_is_not_understood_is_ignored_and_every_state_comes_back_unharmed() {
+    let hub = hub().await;
+    let printable: String = (0x20..=0x7e_u8).map(char::from).cycle().take(128).collect();
+    let request = Authorize::least("kiosk", "openid unheard_of")
+        .with("state", &printable)
+        .with("nonce", &printable)
+        .with("extra", "foobar")
+        .with("acr_values", "urn:mace:incommon:iap:silver urn:example:gold")
+        .with("login_hint", "buffy@demo.example")
+        .with("display", "page")
+        .with("claims_locales", "se")
+        .with("ui_locales", "xx");
+    let received = sign_in(&hub.browser(), &request, "angela").await;
+    assert_eq!(received.fields["state"], printable);
+    let told = redeemed(&hub, "kiosk", &received).await;
+    assert_eq!((&told.claims["nonce"], &told.claims["acr"]), (&json!(printable), &json!("eidas1")));
+    // And through the page that posts.
+    let browser = hub.browser();
+    let page = browser.authorize(&request.with("response_mode", "form_post")).await.choose("amandier").await;
+    let received = page.sign_in_as("angela").await.received_by_post();
+    assert_eq!((received.to.clone(), received.fields["state"].as_str()), (redirect_uri("kiosk"), printable.as_str()));
+    redeemed(&hub, "kiosk", &received).await;
+}
+
+#[actix_web::test]
+async fn a_post_is_read_as_a_get_is() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let request = Authorize::least("kiosk", "openid").with("state", "s");
+    let post = TestRequest::post().uri("/api/v2/authorize").insert_header(FORM).set_payload(request.encoded());
+    let answer = browser.ask(post).await;
+    assert_eq!(answer.status, 303);
+    let page = browser.open(answer.header("location")).await.choose("amandier").await.sign_in_as("angela").await;
+    assert_eq!(page.received().fields["state"], "s");
+}
+
+#[actix_web::test]
+async fn ordinary_identity_providers_have_accounts_and_no_pivot_identity() {
+    let hub = hub_with(ORDINARY).await;
+    let kiosk = Authorize::least("kiosk", "openid profile");
+    let mut subjects = Vec::new();
+    for (connector, person) in [("amandier", "angela"), ("amandier", "jean"), ("belvedere", "angela")] {
+        let browser = hub.browser();
+        let received = browser.authorize(&kiosk).await.choose(connector).await.sign_in_as(person).await.received();
+        let told = redeemed(&hub, "kiosk", &received).await;
+        subjects.push(told.claims["sub"].as_str().unwrap().to_owned());
+        // Again, and by the session: the same account is the same user.
+        let again = browser.authorize(&kiosk).await.received();
+        assert_eq!(redeemed(&hub, "kiosk", &again).await.claims["sub"], told.claims["sub"]);
+    }
+    subjects.sort();
+    subjects.dedup();
+    assert_eq!(subjects.len(), 3, "an account at one identity provider is nobody at another");
+}
+
+#[actix_web::test]
+async fn two_persons_in_two_tabs_never_mix_under_these_rules_either() {
+    for settings in ["", ORDINARY] {
+        let hub = hub_with(settings).await;
+        let browser = hub.browser();
+        let request = Authorize::least("notary", "openid profile");
+        let (one, two) = (browser.authorize(&request).await, browser.authorize(&request).await);
+        let one = one.choose("amandier").await.sign_in_as("angela").await;
+        let two = two.choose("amandier").await.sign_in_as("jean").await;
+        let two = two.consent().await.received();
+        let one = one.consent().await.received();
+        let (one, two) = (redeemed(&hub, "notary", &one).await, redeemed(&hub, "notary", &two).await);
+        assert_ne!(one.claims["sub"], two.claims["sub"]);
+        for (told, family) in [(&one, "DUBOIS"), (&two, "LEFÈVRE")] {
+            assert_eq!(json_of(&hub.ask_userinfo(&told.access_token).await)["family_name"], family);
+        }
+        // Whoever finished last has the session, with their own yes and nobody else's.
+        let last = browser.authorize(&request.with("prompt", "none")).await.received();
+        assert_eq!(redeemed(&hub, "notary", &last).await.claims["sub"], one.claims["sub"]);
+    }
+}
+
+/// What the Config OP plan reads.
+#[actix_web::test]
+async fn discovery_says_what_an_ordinary_client_looks_for() {
+    let hub = hub().await;
+    let document = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
+    let document: Map<String, Value> = json_of(&document).as_object().unwrap().clone();
+    assert_eq!(document["issuer"], "https://hub.example/api/v2");
+    for (name, value) in &document {
+        if name.ends_with("_endpoint") || name.ends_with("_uri") {
+            assert!(value.as_str().unwrap().starts_with("https://hub.example/api/v2/"), "{name}");
+        }
+    }
+    for name in ["authorization_endpoint", "token_endpoint", "userinfo_endpoint", "jwks_uri"] {
+        assert!(document.contains_key(name), "{name}");
+    }
+    for (name, value) in [
+        ("response_types_supported", "code"),
+        ("subject_types_supported", "pairwise"),
+        ("id_token_signing_alg_values_supported", "RS256"),
+        ("grant_types_supported", "authorization_code"),
+        ("token_endpoint_auth_methods_supported", "client_secret_basic"),
+        ("token_endpoint_auth_methods_supported", "client_secret_post"),
+        ("response_modes_supported", "form_post"),
+        ("scopes_supported", "openid"),
+        ("scopes_supported", "profile"),
+        ("scopes_supported", "email"),
+        ("scopes_supported", "address"),
+        ("scopes_supported", "phone"),
+        ("claims_supported", "sub"),
+        ("claims_supported", "updated_at"),
+    ] {
+        assert!(document[name].as_array().unwrap().contains(&Value::from(value)), "{name}: {value}");
+    }
+    let said = ["claims_parameter_supported", "request_parameter_supported", "request_uri_parameter_supported"];
+    assert_eq!(said.map(|name| document[name].as_bool()), [Some(true), Some(false), Some(false)]);
+    let keys = json_of(&hub.send(TestRequest::get().uri("/api/v2/jwks")).await);
+    for key in keys["keys"].as_array().unwrap() {
+        assert!(["RSA", "EC"].contains(&key["kty"].as_str().unwrap()) && key["kid"].is_string() && key["use"] == "sig");
+        assert!(["d", "p", "q", "dp", "dq", "qi", "oth", "k"].iter().all(|private| key.get(private).is_none()));
+    }
+}
