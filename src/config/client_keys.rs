@@ -69,6 +69,7 @@ pub fn source(source: &Source, given: &GivenKeys<'_>, context: &Context<'_>, pro
         let what = "names hosts, but there is no jwks_uri to be called";
         problems.push(source.problem("internal_hosts", what, "remove it, or add jwks_uri"));
     }
+    problems.extend(source.not_hosts("internal_hosts", given.internal_hosts));
     let found = match (given.jwks, given.jwks_uri) {
         (None, None) => Ok(KeySource::None),
         (Some(jwks), None) => inline(source, jwks, context.folder).map(|keys| KeySource::Inline(Arc::new(keys))),

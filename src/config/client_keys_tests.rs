@@ -75,6 +75,7 @@ fn each_bad_key_source_is_named_with_its_mend() {
         ("jwks_uri = \"/jwks\"", "jwks_uri", "absolute"),
         ("jwks_uri = \"https://me:pw@sp.example.org/\"", "jwks_uri", "user name"),
         ("internal_hosts = [\"a\"]", "internal_hosts", "add jwks_uri"),
+        ("jwks_uri = \"https://sp.example.org/jwks\"\ninternal_hosts = [\"https://a\"]", "internal_hosts[0]", "host name"),
     ] {
         let (file, found, text) = with(lines).problem();
         assert_eq!((file.as_str(), found.as_str()), (SP, key), "{lines}: {text}");

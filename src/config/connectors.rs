@@ -100,6 +100,9 @@ fn check(
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) -> Option<Secret<String>> {
+    if source.keys_of("kind") > 1 {
+        problems.push(source.problem("kind", "names two kinds", "keep one: [kind.oidc] or [kind.persona]"));
+    }
     text::check(source, "name", &file.name, problems);
     if file.levels.lowest > file.levels.highest {
         problems.push(source.problem("levels", "has a lowest level above its highest", "swap the two"));
@@ -219,10 +222,7 @@ fn check_oidc(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
         let key = format!("kind.oidc.authorize_params.{name}");
         problems.push(source.problem(&key, "is a parameter of the protocol, which the hub sets itself", "remove it"));
     }
-    for (index, _) in oidc.internal_hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err()) {
-        let mend = "write a host name or an address alone, without scheme, port or path";
-        problems.push(source.problem(&format!("kind.oidc.internal_hosts[{index}]"), "is not a host", mend));
-    }
+    problems.extend(source.not_hosts("kind.oidc.internal_hosts", &oidc.internal_hosts));
 }
 
 /// The secret, where the method of client authentication has one; and nothing that the method does not use.

@@ -49,6 +49,7 @@ fn http(source: &Source, register: &HttpRegister, context: &Context<'_>, problem
     if let Err((what, mend)) = address::without_query(&register.url, http) {
         problems.push(source.problem("register.http.url", what, mend));
     }
+    problems.extend(source.not_hosts("register.http.internal_hosts", &register.internal_hosts));
     within(source, "register.http.calls", u64::try_from(register.calls).unwrap_or(u64::MAX), (1, 65_536), problems);
     let mut keep = |read: Result<String, Problem>| read.map_err(|problem| problems.push(problem)).ok();
     let pem = |key: &str, file: &Path| read_pem(source, key, file, context.folder);

@@ -86,6 +86,13 @@ impl Source {
         keys.len()
     }
 
+    /// A problem for each of these that is not a host.
+    pub fn not_hosts(&self, key: &str, hosts: &[String]) -> Vec<Problem> {
+        let mend = "write a host name or an address alone, without scheme, port or path";
+        let wrong = hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err());
+        wrong.map(|(index, _)| self.problem(&format!("{key}[{index}]"), "is not a host", mend)).collect()
+    }
+
     /// A problem at `key` (`redirect_uris[1]`), with its line, or with the variable that set the key.
     pub fn problem(&self, key: &str, what: impl Into<String>, mend: impl Into<String>) -> Problem {
         let (what, mend) = (what.into(), mend.into());

@@ -316,6 +316,7 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "[acr]", "mfa = [\"mfa\"]\n[acr]", "mfa", "by itself"),
         (file, "client_id", "authorize_params = { nonce = \"1\" }\nclient_id", "kind.oidc.authorize_params.nonce", "remove it"),
         (file, "client_id", "internal_hosts = [\"http://a\"]\nclient_id", "kind.oidc.internal_hosts[0]", "host name"),
+        (file, "[kind.oidc]", "[kind.persona]\n[kind.oidc]", "kind", "keep one"),
         (file, "client_id", "client_idd = 1\nclient_id", "kind.oidc.client_idd", "use one of: issuer, client_id"),
         (file, "client_id", "scopes = [\"email\"]\nclient_id", "kind.oidc.scopes", "openid"),
         (file, "[kind.oidc]", "[kind.saml]", "kind.saml", "oidc, persona"),

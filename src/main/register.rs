@@ -10,6 +10,7 @@ use passerelle::config::model::RegisterConfig;
 use passerelle::env::Env;
 use passerelle::identity::rules::{Required, Rules};
 use passerelle::identity::{Claim, Identity};
+use passerelle::protocol::acr::Platform;
 use passerelle::protocol::json::parse_object;
 use passerelle::register::Answer;
 use passerelle::register::file::import::{Keep, import};
@@ -86,6 +87,10 @@ impl RegisterCommand {
 
 fn lookup(config: &std::path::Path, person: Person) -> Result<ExitCode, String> {
     let loaded = load(config)?;
+    if loaded.settings.platform == Platform::High {
+        let what = "the high platform asks no register: identities are the identity providers' there";
+        return Err(what.to_owned());
+    }
     let claims = person.claims()?;
     let rules = Rules { home_country: loaded.settings.home_country.clone(), required: Required::Pivot };
     let pivot = Identity::from_claims(&claims, &rules).map_err(|fault| format!("the person given: {}", in_own_words(&fault)))?;

@@ -52,6 +52,12 @@ impl fmt::Display for Imported {
 /// Why nothing was written.
 #[derive(thiserror::Error, Debug)]
 pub enum ImportFault {
+    #[error("nothing is imported: {0}")]
+    Unusable(FileRegisterFault),
+    #[error(
+        "nothing is imported: {file} holds no person, and --replace would empty the register; to empty it, remove its lines by hand"
+    )]
+    Empty { file: String },
     /// The first of the bad lines, and how many there are.
     #[error("{}", in_lines(.0, *.1))]
     Source(Vec<FileRegisterFault>, usize),
@@ -68,7 +74,8 @@ pub enum ImportFault {
 }
 
 fn in_lines(faults: &[FileRegisterFault], all: usize) -> String {
-    let mut text = format!("nothing is imported, for {all} lines are bad");
+    let are = if all == 1 { "line is" } else { "lines are" };
+    let mut text = format!("nothing is imported, for {all} {are} bad");
     for fault in faults {
         text.push_str(&format!("\n{fault}"));
     }
@@ -92,9 +99,12 @@ pub fn import(source: &Path, target: &Path, home_country: &str, keep: Keep) -> R
         }
         Ok(())
     });
-    let new = new.map_err(|fault| ImportFault::Source(vec![fault], 1))?;
+    let new = new.map_err(ImportFault::Unusable)?;
     if bad > 0 {
         return Err(ImportFault::Source(faults, bad));
+    }
+    if new.is_empty() && matches!(keep, Keep::SourceOnly) {
+        return Err(ImportFault::Empty { file: source.display().to_string() });
     }
     let place = Place::of(target)?;
     let old = match (keep, &place.replaced) {

@@ -48,6 +48,18 @@ fn a_source_is_merged_sorted_and_without_repeated_rows() {
 }
 
 #[test]
+fn a_source_without_persons_does_not_empty_the_register() {
+    let stage = Stage::new(ANGELA, HEADER);
+    let text = stage.import(Keep::SourceOnly).unwrap_err().to_string();
+    assert!(text.contains("source.csv holds no person") && stage.register().contains("DUBOIS"), "{text}");
+    assert_eq!(stage.import(Keep::Both).unwrap().persons, 1, "merging nothing changes nothing");
+    let gone = Stage::new(ANGELA, HEADER);
+    std::fs::remove_file(gone.path("source.csv")).unwrap();
+    let text = gone.import(Keep::Both).unwrap_err().to_string();
+    assert!(text.starts_with("nothing is imported: ") && text.contains("can not be read"), "{text}");
+}
+
+#[test]
 fn one_bad_line_imports_nothing_and_every_bad_line_is_told() {
     let source = format!("{HEADER}{PAUL}A,B,1962-02-30,female,75107,99100,\nA,B\n{ANGELA}A,B,1962-02-03,F,75107,99100,\n");
     let stage = Stage::new(PAUL, &source);
