@@ -37,7 +37,9 @@ pub struct FileRegister {
 /// Why a register file is unusable: file, place and mend, never a person's data.
 #[derive(thiserror::Error, Debug)]
 pub enum FileRegisterFault {
-    #[error("{file}: can not be read ({reason}): check that the path is right (in the configuration: `register.file.path`), and the file's permissions")]
+    #[error(
+        "{file}: can not be read ({reason}): check that the path is right (in the configuration: `register.file.path`), and the file's permissions"
+    )]
     Unreadable { file: String, reason: std::io::ErrorKind },
     #[error("{file}: column `{column}` is missing: the first line must name {expected}, separated by commas", expected = COLUMNS.join(","))]
     ColumnMissing { file: String, column: &'static str },

@@ -10,7 +10,7 @@ use serde_json::{Map, Value, json};
 use url::form_urlencoded::Serializer;
 
 use super::browser::Browser;
-use super::federation::{home_page, redirect_uri};
+use super::federation::{home_page, post_logout_redirect_uri, redirect_uri};
 use super::hub::{Answer, TestHub};
 use super::service::{Authorize, Received};
 
@@ -25,6 +25,7 @@ client_id = "{id}"
 name = {{ en = "The {id}" }}
 home_page = "{home}"
 redirect_uris = ["{redirect}"]
+post_logout_redirect_uris = ["{out}"]
 scopes = ["openid", "profile", "email", "address", "phone"]
 secrets = [{{ env = "CLIENT_SECRET" }}]
 rules = "openid"
@@ -32,6 +33,7 @@ rules = "openid"
 "#,
         home = home_page(id),
         redirect = redirect_uri(id),
+        out = post_logout_redirect_uri(id),
     );
     (format!("service-providers/{id}.toml"), file)
 }
@@ -416,5 +418,35 @@ async fn discovery_says_what_an_ordinary_client_looks_for() {
     for key in keys["keys"].as_array().unwrap() {
         assert!(["RSA", "EC"].contains(&key["kty"].as_str().unwrap()) && key["kid"].is_string() && key["use"] == "sig");
         assert!(["d", "p", "q", "dp", "dq", "qi", "oth", "k"].iter().all(|private| key.get(private).is_none()));
+    }
+}
+
+/// Point 9 of the rules; the rest of a logout is `logout.rs`'s.
+#[actix_web::test]
+async fn a_logout_needs_neither_an_address_nor_a_state_and_only_state_says_nothing() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let uri = post_logout_redirect_uri("kiosk");
+    let end =
+        |pairs: &[(&str, &str)]| format!("/api/v2/session/end?{}", Serializer::new(String::new()).extend_pairs(pairs).finish());
+    for (more, location) in [
+        (vec![], None),
+        (vec![("post_logout_redirect_uri", uri.as_str())], Some(uri.clone())),
+        (vec![("post_logout_redirect_uri", uri.as_str()), ("state", "short")], Some(format!("{uri}&state=short"))),
+    ] {
+        let received = sign_in(&browser, &Authorize::by("kiosk"), "angela").await;
+        let hint = redeemed(&hub, "kiosk", &received).await.raw_id_token;
+        let answer = browser.get(&end(&[vec![("id_token_hint", hint.as_str())], more].concat())).await;
+        match location {
+            Some(location) => assert_eq!((answer.status, answer.header("location")), (303, location.as_str())),
+            None => assert!(answer.status == 200 && answer.body.contains("You are signed out"), "{}", answer.body),
+        }
+        assert_eq!(browser.session(), None);
+    }
+    sign_in(&browser, &Authorize::by("kiosk"), "angela").await;
+    for nothing in [end(&[]), end(&[("state", "alone")])] {
+        let asked = browser.get(&nothing).await;
+        assert!(asked.status == 200 && asked.body.contains("/api/v2/session/end/confirm"), "asked first: {}", asked.body);
+        assert!(browser.session().is_some());
     }
 }
