@@ -218,7 +218,7 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
     }
     let (findings, client_keys) = in_system(async move {
         let findings = app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
-        Ok((findings, app::probe_client_keys(&loaded).await.map_err(|fault| fault.to_string())?))
+        Ok((findings, app::probe_client_keys(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?))
     })?;
     let mut all_well = true;
     for (asked, outcome) in findings {

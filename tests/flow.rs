@@ -27,5 +27,6 @@ mod flow {
     mod sessions;
     mod tabs;
     mod walks;
+    mod watched;
     mod whole;
 }

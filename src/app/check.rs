@@ -48,7 +48,8 @@ pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
 ///
 /// # Errors
 /// An address that must not be called, or a federation that can't be had.
-pub async fn probe_client_keys(loaded: &Loaded) -> Result<Vec<(ClientId, Result<(), FetchFault>)>, BuildFault> {
+pub async fn probe_client_keys(loaded: &Loaded, env: &Env) -> Result<Vec<(ClientId, Result<(), FetchFault>)>, BuildFault> {
     let federation = Federation::of(loaded)?;
-    Ok(KeyDirectory::new(&federation)?.probe(&federation).await)
+    let metrics = Arc::new(Metrics::new(env.now())?);
+    Ok(KeyDirectory::new(&federation, &metrics)?.probe(&federation).await)
 }

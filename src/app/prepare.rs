@@ -46,7 +46,10 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let filter = keep(&mut faults, telemetry::check_filter(&settings.log.filter));
     let metrics = keep(&mut faults, Metrics::new(now).map(Arc::new));
     let federation = keep(&mut faults, Federation::of(loaded).map(Arc::new));
-    let client_keys = federation.as_ref().and_then(|federation| keep(&mut faults, KeyDirectory::new(federation).map(Arc::new)));
+    let client_keys = federation
+        .as_ref()
+        .zip(metrics.as_ref())
+        .and_then(|(federation, metrics)| keep(&mut faults, KeyDirectory::new(federation, metrics).map(Arc::new)));
     let keys = keep(&mut faults, keys::read(&settings.keys, now, keys));
     let connector_means = connector_means(loaded, env, keys.as_ref());
     let plans: Vec<_> =

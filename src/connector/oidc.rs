@@ -31,7 +31,7 @@ use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
 use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
 use crate::egress::guard::{CallLimits, Guard, Schemes};
-use crate::egress::kept::{Kept, Standing};
+use crate::egress::kept::{Fetched, Kept, Standing};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
@@ -172,7 +172,7 @@ impl Upstream {
             Standing::Fresh(provider) => Ok(provider),
             Standing::Aging(provider) => {
                 let upstream = Arc::clone(self);
-                // Beside the login; a fault is logged where it is kept, and the copy goes on serving.
+                // Beside the login; a fault is logged where it is fetched, and the copy goes on serving.
                 tokio::spawn(async move { upstream.fetch_provider().await.map(|_| ()) });
                 Ok(provider)
             }
@@ -182,7 +182,8 @@ impl Upstream {
     }
 
     async fn fetch_provider(&self) -> Result<Arc<Provider>, ConnectorFault> {
-        self.provider.fetch(&self.env, metadata::fetch(&self.kind, self.client_secret.as_ref(), &self.guard)).await
+        let fetch = metadata::fetch(&self.kind, self.client_secret.as_ref(), &self.guard);
+        self.provider.fetch(&self.env, self.told(&self.provider, fetch)).await
     }
 
     async fn keys(self: &Arc<Self>, provider: &Arc<Provider>) -> Result<Arc<VerificationKeys>, ConnectorFault> {
@@ -199,7 +200,20 @@ impl Upstream {
     }
 
     async fn fetch_keys(&self, provider: &Provider) -> Result<Arc<VerificationKeys>, ConnectorFault> {
-        self.keys.fetch(&self.env, keys::fetch(&provider.jwks_uri, &self.guard)).await
+        self.keys.fetch(&self.env, self.told(&self.keys, keys::fetch(&provider.jwks_uri, &self.guard))).await
+    }
+
+    /// A failed fetch ends no login while there is a copy, so it is told here; without one it is told with the login.
+    async fn told<T>(
+        &self,
+        kept: &Kept<T, ConnectorFault>,
+        fetch: impl Future<Output = Result<Fetched<T>, ConnectorFault>>,
+    ) -> Result<Fetched<T>, ConnectorFault> {
+        fetch.await.inspect_err(|fault| {
+            if kept.latest().is_some() {
+                tracing::warn!(connector = %self.id, %fault, "an identity provider's document can't be had; the last good copy serves");
+            }
+        })
     }
 
     /// Runs a check with the keys at hand, and once more with newer ones if it fails for want of a key.
@@ -214,7 +228,8 @@ impl Upstream {
             Err(fault) if fault.code == unknown => fault,
             outcome => return outcome,
         };
-        match self.keys.fetch_ahead(&keys, &self.env, keys::fetch(&provider.jwks_uri, &self.guard)).await {
+        let fetch = self.told(&self.keys, keys::fetch(&provider.jwks_uri, &self.guard));
+        match self.keys.fetch_ahead(&keys, &self.env, fetch).await {
             Ok(newer) if !Arc::ptr_eq(&newer, &keys) => check(&newer),
             _ => Err(fault),
         }

@@ -1,9 +1,9 @@
 //! A document of somebody else (metadata, keys): fetched when first needed, refreshed before it is old, and kept while
 //! its server is down (decisions 10).
 //!
-//! Owns: when to fetch, and that one fetch serves all who wait. Must not know: what is fetched, or how.
+//! Owns: when to fetch, and that one fetch serves all who wait. Must not know: what is fetched, or how; so it is for
+//! whoever hands it a fetch to log that fetch's fault, with the name of whose document it was.
 
-use std::fmt::Display;
 use std::future::Future;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -76,7 +76,7 @@ impl<T, F> Default for Kept<T, F> {
     }
 }
 
-impl<T, F: Clone + Display> Kept<T, F> {
+impl<T, F: Clone> Kept<T, F> {
     pub fn standing(&self, now: Timestamp) -> Standing<T> {
         let Some(copy) = self.copy.load_full() else { return Standing::Absent };
         let value = Arc::clone(&copy.value);
@@ -140,10 +140,7 @@ impl<T, F: Clone + Display> Kept<T, F> {
             self.copy.store(Some(Arc::new(copy)));
             value
         });
-        if let Err(fault) = &outcome {
-            if self.copy.load().is_some() {
-                tracing::warn!(%fault, "the last good copy of a fetched document serves");
-            }
+        if outcome.is_err() {
             self.retry_at.store((now + RETRY).millis(), Ordering::SeqCst);
         }
         *self.last.lock().unwrap_or_else(PoisonError::into_inner) = Some(outcome.clone());

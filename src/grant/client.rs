@@ -5,6 +5,7 @@
 
 use super::Grants;
 use super::assertion::AssertionFault;
+use super::refusal::Refusal;
 use crate::config::federation::Authentication;
 use crate::config::{DatedSecret, Service, Standing};
 use crate::digest;
@@ -12,7 +13,6 @@ use crate::env::Timestamp;
 use crate::ids::{ClientId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
-use crate::telemetry;
 
 /// Why a client is not believed: for the operator's eyes.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,13 +51,13 @@ impl Grants {
     /// A 401 that reads the same for an unknown id, an inactive one, another method than the registered one, and a
     /// secret or signature that is wrong; one that says what is wrong with an assertion whose signature holds; a 503
     /// where the hub can't tell; `TooManyMistakes` instead of a 401 that is one too many.
-    pub async fn authenticate(&self, offered: &Credentials) -> Result<&Service, ErrorCode> {
+    pub async fn authenticate(&self, offered: &Credentials) -> Result<&Service, Refusal> {
         let judged = match offered {
             Credentials::SecretPost { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Post),
             Credentials::SecretBasic { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Basic),
             Credentials::Assertion { claimed, assertion } => self.by_assertion(claimed.as_ref(), assertion.reveal()).await,
         };
-        judged.map_err(|fault| self.told(offered, fault))
+        judged.map_err(|fault| self.refusal(offered, fault))
     }
 
     fn by_secret(&self, client_id: &ClientId, secret: &Secret<String>, by: SecretBy) -> Result<&Service, ClientFault> {
@@ -70,17 +70,15 @@ impl Grants {
         standing.map(|()| client)
     }
 
-    /// The operator's line. Only a registered id is repeated: anything may stand where an unknown one should.
-    fn told(&self, offered: &Credentials, fault: ClientFault) -> ErrorCode {
+    fn refusal(&self, offered: &Credentials, fault: ClientFault) -> Refusal {
         let named = match offered {
             Credentials::SecretPost { client_id, .. } | Credentials::SecretBasic { client_id, .. } => Some(client_id),
             Credentials::Assertion { claimed, .. } => claimed.as_ref(),
         };
         let service = named.and_then(|id| self.federation.service(id));
-        let client_id = service.map_or("(not registered)", |service| service.registration.client_id.as_str());
+        let client_id = service.map(|service| service.registration.client_id.clone());
         let code = self.mistakes.authentication_failed(named, fault.code());
-        telemetry::at_level!(code, client_id, %fault, "a client could not be authenticated");
-        code
+        Refusal { code, client_id, reason: Some(fault.to_string()) }
     }
 }
 

@@ -17,6 +17,7 @@ use crate::egress::kept::{Fetched, Kept, Standing, life_of};
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::alg::EncryptionAlg;
+use crate::telemetry::Metrics;
 use crate::token::ClientKeys;
 use crate::token::client_keys::ClientKeysFault;
 
@@ -43,6 +44,7 @@ struct Published {
     uri: String,
     guard: Guard,
     kept: Kept<ClientKeys, FetchFault>,
+    metrics: Arc<Metrics>,
 }
 
 /// A `jwks_uri` that could never be called.
@@ -66,12 +68,23 @@ pub enum FetchFault {
     Unfit(EncryptionAlg),
 }
 
+impl FetchFault {
+    /// For the metric.
+    const fn label(&self) -> &'static str {
+        match self {
+            Self::Guard(_) => "no_answer",
+            Self::Status(_) => "bad_status",
+            Self::Set(_) | Self::Unfit(_) => "bad_keys",
+        }
+    }
+}
+
 impl KeyDirectory {
     /// Nothing is fetched yet: see [`KeyDirectory::follow`].
     ///
     /// # Errors
     /// An address that must not be called.
-    pub fn new(federation: &Federation) -> Result<Self, DirectoryFault> {
+    pub fn new(federation: &Federation, metrics: &Arc<Metrics>) -> Result<Self, DirectoryFault> {
         // A client keeps roots and connections of its own, so those of the same rules share one.
         let mut guards: Vec<((Schemes, &[String]), Guard)> = Vec::new();
         let mut sets = BTreeMap::new();
@@ -85,7 +98,7 @@ impl KeyDirectory {
                 KeySource::None => continue,
                 KeySource::Inline(keys) => Set::Inline(Arc::clone(keys)),
                 KeySource::Uri(address) => {
-                    let published = Published::new(&client_id, address, &mut guards);
+                    let published = Published::new(&client_id, address, &mut guards, metrics);
                     Set::Published(Arc::new(published.map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?))
                 }
             };
@@ -140,7 +153,7 @@ impl KeyDirectory {
         for published in self.published() {
             let owner = federation.key_owners().find(|owner| *owner.client_id == published.client_id);
             let algs = owner.map(|owner| owner.encryption).unwrap_or_default();
-            let fits = published.fetch().await.and_then(|Fetched { value, .. }| {
+            let fits = published.ask().await.and_then(|Fetched { value, .. }| {
                 let lacking = algs.into_iter().find(|alg| value.encryption.choose(*alg).is_none());
                 lacking.map_or(Ok(()), |alg| Err(FetchFault::Unfit(alg)))
             });
@@ -162,6 +175,7 @@ impl Published {
         client_id: &ClientId,
         address: &'a JwksUri,
         guards: &mut Vec<((Schemes, &'a [String]), Guard)>,
+        metrics: &Arc<Metrics>,
     ) -> Result<Self, GuardFault> {
         let rules = (address.schemes, address.internal_hosts.as_slice());
         let guard = match guards.iter().find(|(known, _)| *known == rules) {
@@ -173,7 +187,10 @@ impl Published {
             }
         };
         guard.admit(&address.uri)?;
-        Ok(Self { client_id: client_id.clone(), uri: address.uri.to_string(), guard, kept: Kept::default() })
+        // Shown from the start: what has never been fetched is what an operator looks for.
+        metrics.client_keys_fetched(client_id, None);
+        let (client_id, uri, metrics) = (client_id.clone(), address.uri.to_string(), Arc::clone(metrics));
+        Ok(Self { client_id, uri, guard, kept: Kept::default(), metrics })
     }
 
     async fn refresh(&self, env: &Env) {
@@ -181,22 +198,30 @@ impl Published {
             Standing::Fresh(_) => return,
             Standing::Aging(_) | Standing::Stale(_) | Standing::Absent => {}
         }
-        if let Err(fault) = self.kept.fetch(env, self.fetch()).await {
-            self.tell(&fault);
-        }
+        // What it came to has been told where it was fetched.
+        let _outcome = self.kept.fetch(env, self.fetch(env)).await;
     }
 
     async fn fetch_ahead(&self, lacking: &Arc<ClientKeys>, env: &Env) -> Arc<ClientKeys> {
-        match self.kept.fetch_ahead(lacking, env, self.fetch()).await {
-            Ok(keys) => keys,
-            Err(fault) => {
-                self.tell(&fault);
-                self.kept.latest().unwrap_or_else(|| Arc::clone(lacking))
-            }
-        }
+        let newer = self.kept.fetch_ahead(lacking, env, self.fetch(env)).await;
+        newer.unwrap_or_else(|_| self.kept.latest().unwrap_or_else(|| Arc::clone(lacking)))
     }
 
-    async fn fetch(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
+    /// Asks, counts what came, and tells of a fault in one line.
+    async fn fetch(&self, env: &Env) -> Result<Fetched<ClientKeys>, FetchFault> {
+        let outcome = self.ask().await;
+        self.metrics.client_keys_asked(&self.client_id, outcome.as_ref().map_or_else(FetchFault::label, |_| "ok"));
+        match &outcome {
+            Ok(_) => self.metrics.client_keys_fetched(&self.client_id, Some(env.now())),
+            Err(fault) => {
+                let copy = if self.kept.latest().is_some() { "the last good copy serves" } else { "there is none yet" };
+                tracing::warn!(client_id = %self.client_id, %fault, "the keys of a client can't be had; {copy}");
+            }
+        }
+        outcome
+    }
+
+    async fn ask(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
         let unusable = || GuardFault::AddressForbidden("the jwks_uri is no address that can be called".into());
         let request = http::Request::get(&self.uri).header(http::header::ACCEPT, "application/jwk-set+json, application/json");
         let answer = self.guard.send(request.body(Vec::new()).map_err(|_| unusable())?).await?;
@@ -204,11 +229,6 @@ impl Published {
             200 => Ok(Fetched { value: ClientKeys::from_jwks(answer.body())?, life: life_of(answer.headers()) }),
             status => Err(FetchFault::Status(status)),
         }
-    }
-
-    fn tell(&self, fault: &FetchFault) {
-        let copy = if self.kept.latest().is_some() { "the last good copy serves" } else { "there is none yet" };
-        tracing::warn!(client_id = %self.client_id, %fault, "the keys of a client can't be had; {copy}");
     }
 }
 

@@ -25,6 +25,7 @@ struct Scene {
     answer: Arc<Mutex<Told>>,
     federation: Federation,
     directory: KeyDirectory,
+    metrics: Arc<Metrics>,
     clock: Arc<HandClock>,
     env: Env,
 }
@@ -44,8 +45,9 @@ impl Scene {
         let federation = Federation::new([service], ScopeTable::default(), Unavailable::Greyed);
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
-        let directory = KeyDirectory::new(&federation).unwrap();
-        Self { server, answer, federation, directory, clock, env }
+        let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+        let directory = KeyDirectory::new(&federation, &metrics).unwrap();
+        Self { server, answer, federation, directory, metrics, clock, env }
     }
 
     fn answers(&self, told: Told) {
@@ -62,6 +64,10 @@ impl Scene {
         let keys = self.directory.keys(&"sp".into())?;
         Some(keys.encryption.choose(EncryptionAlg::EcdhEs)?.kid.clone())
     }
+}
+
+fn metrics() -> Arc<Metrics> {
+    Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap())
 }
 
 /// What the one who waits for it can do is go away, once a minute, before the answer is there.
@@ -93,8 +99,17 @@ async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() 
     assert_eq!(scene.after(1).await.as_deref(), Some("two"), "before their ten minutes are over");
     scene.answers(Told::status(500));
     assert_eq!(scene.after(90_000).await.as_deref(), Some("two"), "the last good copy, a day later");
+    let fetched = || {
+        let metrics = scene.metrics.render();
+        metrics
+            .lines()
+            .find_map(|line| line.strip_prefix("passerelle_client_keys_fetched_timestamp_seconds{client=\"sp\"} ")?.parse().ok())
+    };
+    let kept = scene.env.now().seconds() - 90_000;
+    assert_eq!(fetched(), Some(kept), "an operator sees how old it is");
     scene.answers(Told::json(&set("three")));
     assert_eq!(scene.after(31).await.as_deref(), Some("three"));
+    assert_eq!(fetched(), Some(scene.env.now().seconds()));
 }
 
 #[tokio::test]
@@ -153,7 +168,8 @@ fn one_that_is_switched_off_is_asked_nothing() {
     let address = JwksUri { uri: "https://127.0.0.1/jwks".parse().unwrap(), schemes: Schemes::HttpsOnly, internal_hosts: vec![] };
     let mut service = service_with("sp", KeySource::Uri(address));
     service.registration.active = false;
-    let directory = KeyDirectory::new(&Federation::new([service], ScopeTable::default(), Unavailable::Greyed)).unwrap();
+    let directory =
+        KeyDirectory::new(&Federation::new([service], ScopeTable::default(), Unavailable::Greyed), &metrics()).unwrap();
     assert!(directory.published().next().is_none());
 }
 
@@ -163,7 +179,7 @@ fn an_address_inside_is_refused_before_any_call() {
         let address = JwksUri { uri: uri.parse().unwrap(), schemes: Schemes::HttpsOnly, internal_hosts: vec![] };
         let federation =
             Federation::new([service_with("sp", KeySource::Uri(address))], ScopeTable::default(), Unavailable::Greyed);
-        let fault = KeyDirectory::new(&federation).unwrap_err();
+        let fault = KeyDirectory::new(&federation, &metrics()).unwrap_err();
         assert!(fault.to_string().contains("internal_hosts"), "{fault}");
     }
 }

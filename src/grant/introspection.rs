@@ -8,18 +8,19 @@ use serde_json::{Map, Value};
 
 use super::client::{ClientFault, standing};
 use super::records::{TokenRecord, token_key};
+use super::refusal::Refusal;
 use super::seal::Envelope;
 use super::token::Judged;
 use super::{Grants, store_code};
 use crate::assurance;
+use crate::config::Service;
 use crate::config::federation::{DataProvider, IntrospectionForm};
 use crate::digest;
 use crate::identity::Claim;
-use crate::ids::{ClientId, Scope};
+use crate::ids::Scope;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::introspection::{Facts, Introspection, IntrospectionRequest, JWT_TYPE, SignedAnswer};
 use crate::protocol::revocation::RevocationRequest;
-use crate::telemetry;
 
 /// An answer in the form that the data provider has registered.
 #[derive(Debug)]
@@ -36,8 +37,12 @@ impl Grants {
     /// # Errors
     /// A 401 that reads the same whatever was wrong, before anything else is looked at (R183); the token parameter's own;
     /// `DataProviderKeysMissing`; `TooManyMistakes`; the hub's own failures.
-    pub async fn introspect(&self, request: &IntrospectionRequest) -> Result<Introspected, ErrorCode> {
+    pub async fn introspect(&self, request: &IntrospectionRequest) -> Result<Introspected, Refusal> {
         let provider = self.authenticate_data_provider(request)?;
+        self.answer(provider, request).await.map_err(|code| Refusal::of(&provider.client_id, code))
+    }
+
+    async fn answer(&self, provider: &DataProvider, request: &IntrospectionRequest) -> Result<Introspected, ErrorCode> {
         let token = request.token.as_ref().map_err(|code| *code)?;
         let envelope = self.introspection_envelope(provider)?;
         let judged = match self.judge(token.reveal()).await {
@@ -57,9 +62,12 @@ impl Grants {
     ///
     /// # Errors
     /// Those of [`Grants::authenticate`]; the hub's own failures.
-    pub async fn revoke_token(&self, request: &RevocationRequest) -> Result<(), ErrorCode> {
+    pub async fn revoke_token(&self, request: &RevocationRequest) -> Result<(), Refusal> {
         let client = self.authenticate(&request.credentials).await?;
-        let token = request.token.reveal();
+        self.forget(client, request.token.reveal()).await.map_err(|code| Refusal::of(&client.registration.client_id, code))
+    }
+
+    async fn forget(&self, client: &Service, token: &str) -> Result<(), ErrorCode> {
         // RFC 7009, 2.1: that the token was issued to this client is checked before anything is done.
         let is_its_own = match self.judge(token).await {
             Ok(judged) => judged.token.client_id == client.registration.client_id,
@@ -74,16 +82,14 @@ impl Grants {
         Ok(())
     }
 
-    fn authenticate_data_provider(&self, request: &IntrospectionRequest) -> Result<&DataProvider, ErrorCode> {
+    fn authenticate_data_provider(&self, request: &IntrospectionRequest) -> Result<&DataProvider, Refusal> {
         let claimed = request.claimed.as_ref();
         self.judge_data_provider(request).map_err(|code| {
             let code = self.mistakes.authentication_failed(claimed, code);
             // Only a registered id is repeated: anything may stand where an unknown one should.
             let client_id =
                 claimed.filter(|id| self.federation.data_provider(id).is_some() || self.federation.service(id).is_some());
-            let client_id = client_id.map_or("(not registered)", ClientId::as_str);
-            telemetry::at_level!(code, client_id, "a data provider could not be authenticated");
-            code
+            Refusal { code, client_id: client_id.cloned(), reason: None }
         })
     }
 

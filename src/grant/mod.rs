@@ -13,6 +13,7 @@ pub mod introspection;
 pub mod logout;
 pub mod mistakes;
 mod records;
+pub mod refusal;
 mod seal;
 pub mod session;
 pub mod subjects;

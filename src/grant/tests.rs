@@ -83,7 +83,8 @@ impl Hub {
     /// What a service provider reads at userinfo, signed or not, with the token in the header.
     async fn userinfo(&self, token: &str) -> Result<String, ErrorCode> {
         let bearer = Bearer { token: Secret::new(token.into()), by: Carried::Header };
-        self.grants.userinfo(&bearer).await.map(|answer| match answer {
+        let answer = self.grants.userinfo(&bearer).await.map_err(|refusal| refusal.code)?;
+        Ok(match answer {
             UserinfoAnswer::Jwt(token) => token,
             UserinfoAnswer::Json(claims) => String::from_utf8(claims).unwrap(),
         })
@@ -148,16 +149,17 @@ impl Hub {
         let clock = Arc::new(HandClock::at(OPENED + Duration::from_millis(700)));
         let gate = Arc::new(HandGate::default());
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
+        let metrics = Arc::new(Metrics::new(OPENED).unwrap());
         let grants = Grants {
             store: Arc::new(MemoryStore::new(capacities)),
             signer: Arc::clone(&RING) as _,
             gate: Arc::clone(&gate) as _,
             federation: federation(true),
-            client_keys: Arc::new(KeyDirectory::new(&federation(true)).unwrap()),
+            client_keys: Arc::new(KeyDirectory::new(&federation(true), &metrics).unwrap()),
             assertion_room: super::AssertionRoom::within(capacities.assertions),
             subjects: Subjects { source: SubjectSource::Pivot, keys: subject_keys() },
             mistakes: Mistakes::new(ALLOWED, &env),
-            metrics: Arc::new(Metrics::new(OPENED).unwrap()),
+            metrics,
             env,
             platform: Platform::Standard,
             issuer: ISSUER.into(),
@@ -195,7 +197,19 @@ impl Hub {
 
     /// Redeems as it should be done; gives the answer as the service provider reads it.
     async fn redeem(&self, code: &str) -> Result<Value, ErrorCode> {
-        self.grants.redeem(&token_request(code)).await.map(|answer| serde_json::to_value(answer).unwrap())
+        let answer = self.grants.redeem(&token_request(code)).await.map_err(|refusal| refusal.code)?;
+        Ok(serde_json::to_value(answer).unwrap())
+    }
+
+    /// The code that this request is refused with.
+    async fn refusal(&self, request: &TokenRequest) -> Option<ErrorCode> {
+        self.grants.redeem(request).await.err().map(|refusal| refusal.code)
+    }
+
+    /// The client that these credentials prove.
+    async fn authenticated(&self, offered: &Credentials) -> Result<String, ErrorCode> {
+        let client = self.grants.authenticate(offered).await.map_err(|refusal| refusal.code)?;
+        Ok(client.registration.client_id.to_string())
     }
 
     /// An access token of `sp`, and the ID token that came with it.

@@ -1,6 +1,7 @@
 //! The token endpoint's work, and the judgement on an access token.
 
 use super::records::{CodeRecord, TokenRecord, code_key, decode, encode, family, token_key};
+use super::refusal::Refusal;
 use super::seal::Answer;
 use super::{Grants, store_code};
 use crate::assurance;
@@ -58,8 +59,12 @@ impl Grants {
     /// # Errors
     /// Those of [`Grants::authenticate`] and `ClientKeysMissing` before anything is touched; `GrantInvalid` for every flaw of the
     /// code, which stays burnt; the hub's own failures.
-    pub async fn redeem(&self, request: &TokenRequest) -> Result<TokenAnswer, ErrorCode> {
+    pub async fn redeem(&self, request: &TokenRequest) -> Result<TokenAnswer, Refusal> {
         let client = self.authenticate(&request.credentials).await?;
+        self.exchange(client, request).await.map_err(|code| Refusal::of(&client.registration.client_id, code))
+    }
+
+    async fn exchange(&self, client: &Service, request: &TokenRequest) -> Result<TokenAnswer, ErrorCode> {
         // Asked before the code is taken: a service provider whose keys are gone for a moment does not lose it.
         let envelope = self.envelope(client, Answer::IdToken)?;
         let now = self.env.now();
@@ -151,12 +156,17 @@ impl Grants {
     ///
     /// # Errors
     /// `AccessTokenInvalid`, `BearerInBody`, `ClientKeysMissing`, or the hub's own failures.
-    pub async fn userinfo(&self, bearer: &Bearer) -> Result<UserinfoAnswer, ErrorCode> {
+    pub async fn userinfo(&self, bearer: &Bearer) -> Result<UserinfoAnswer, Refusal> {
         let judged = self.judge(bearer.token.reveal()).await?;
-        let (client, now) = (judged.client, self.env.now());
-        if bearer.by == Carried::Body && client.registration.rules == Rules::Federation {
-            return Err(ErrorCode::BearerInBody); // R160
+        let refusal = |code| Refusal::of(&judged.token.client_id, code);
+        if bearer.by == Carried::Body && judged.client.registration.rules == Rules::Federation {
+            return Err(refusal(ErrorCode::BearerInBody)); // R160
         }
+        self.tell(&judged).await.map_err(refusal)
+    }
+
+    async fn tell(&self, judged: &Judged<'_>) -> Result<UserinfoAnswer, ErrorCode> {
+        let (client, now) = (judged.client, self.env.now());
         let envelope = self.envelope(client, Answer::Userinfo)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
             let claims = PlainUserinfo { sub: judged.token.subject.as_str(), identity: &judged.token.claims };

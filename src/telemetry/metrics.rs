@@ -35,6 +35,9 @@ impl Listener {
     }
 }
 
+/// In place of a client's id, where it is not known who asked; or none was registered under it.
+const NOBODY: &str = "(not known)";
+
 type Sampler = Box<dyn Fn(&Metrics) + Send + Sync>;
 
 /// A metric as it was declared, whether or not it has counted anything yet.
@@ -73,6 +76,8 @@ pub struct Metrics {
     token_refusals: IntCounterVec,
     introspections: IntCounterVec,
     revocations: IntCounterVec,
+    key_fetches: IntCounterVec,
+    keys_fetched: GaugeVec,
 }
 
 impl Metrics {
@@ -123,7 +128,21 @@ impl Metrics {
             actors_passivated: declare.counters("actors_passivated_total", "Actors that went to sleep.", &["actor"])?,
             logouts: declare.counters("logouts_total", "Logout requests, by what came of them.", &["outcome"])?,
             tokens_issued: declare.counters("tokens_issued_total", "Codes and tokens issued.", &["kind"])?,
-            token_refusals: declare.counters("token_refusals_total", "Codes and tokens refused.", &["reason"])?,
+            token_refusals: declare.counters(
+                "token_refusals_total",
+                "Requests with or for a token refused.",
+                &["client", "reason"],
+            )?,
+            key_fetches: declare.counters(
+                "client_key_fetches_total",
+                "Fetches of the keys at a client's jwks_uri.",
+                &["client", "outcome"],
+            )?,
+            keys_fetched: declare.float_gauges(
+                "client_keys_fetched_timestamp_seconds",
+                "When the keys of a jwks_uri that are in use were fetched; 0 where there are none yet.",
+                &["client"],
+            )?,
             introspections: declare.counters(
                 "introspections_total",
                 "Tokens that a data provider asked about.",
@@ -266,8 +285,21 @@ impl Metrics {
         self.tokens_issued.with_label_values(&[kind]).inc();
     }
 
-    pub fn token_refused(&self, reason: &'static str) {
-        self.token_refusals.with_label_values(&[reason]).inc();
+    /// `client_id`: of a registered client, where it is known who asked.
+    pub fn token_refused(&self, client_id: Option<&ClientId>, why: ErrorCode) {
+        self.token_refusals.with_label_values(&[client_id.map_or(NOBODY, ClientId::as_str), code(why)]).inc();
+    }
+
+    /// `outcome` is one of a handful.
+    pub fn client_keys_asked(&self, client_id: &ClientId, outcome: &'static str) {
+        self.key_fetches.with_label_values(&[client_id.as_str(), outcome]).inc();
+    }
+
+    /// `None`: there are none yet, and nothing can be sealed for the client.
+    pub fn client_keys_fetched(&self, client_id: &ClientId, at: Option<Timestamp>) {
+        #[expect(clippy::cast_precision_loss, reason = "milliseconds of any date that will be are exact")]
+        let seconds = at.map_or(0.0, |at| at.millis() as f64 / 1000.0);
+        self.keys_fetched.with_label_values(&[client_id.as_str()]).set(seconds);
     }
 
     /// `outcome` is `active` or `inactive`; the data provider is a registered one.
@@ -378,9 +410,13 @@ mod tests {
         metrics.actor_activated("login");
         metrics.actor_passivated("login");
         metrics.token_issued("code");
-        metrics.token_refused("expired");
         metrics.introspected(&"archive".into(), "active");
         metrics.revoked("nothing");
+        metrics.token_refused(None, ErrorCode::CodeUnknown);
+        metrics.token_refused(Some(&"sp".into()), ErrorCode::ClientAuthentication);
+        metrics.client_keys_asked(&"sp".into(), "ok");
+        metrics.client_keys_fetched(&"sp".into(), Some(Timestamp::from_millis(1_800_000_000_250)));
+        metrics.client_keys_fetched(&"other".into(), None);
     }
 
     #[test]
@@ -412,9 +448,13 @@ mod tests {
             r#"passerelle_actors_activated_total{actor="login"} 2"#,
             r#"passerelle_actors_passivated_total{actor="login"} 1"#,
             r#"passerelle_tokens_issued_total{kind="code"} 1"#,
-            r#"passerelle_token_refusals_total{reason="expired"} 1"#,
             r#"passerelle_introspections_total{data_provider="archive",outcome="active"} 1"#,
             r#"passerelle_revocations_total{outcome="nothing"} 1"#,
+            r#"passerelle_token_refusals_total{client="(not known)",reason="Y042001"} 1"#,
+            r#"passerelle_token_refusals_total{client="sp",reason="Y041002"} 1"#,
+            r#"passerelle_client_key_fetches_total{client="sp",outcome="ok"} 1"#,
+            r#"passerelle_client_keys_fetched_timestamp_seconds{client="sp"} 1800000000.25"#,
+            r#"passerelle_client_keys_fetched_timestamp_seconds{client="other"} 0"#,
             "process_start_time_seconds 1800000000.5",
         ] {
             assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");

@@ -8,6 +8,7 @@ use super::form::{self, FormFault};
 use super::hub::Hub;
 use super::token::{authorization, to_client};
 use crate::grant::introspection::Introspected;
+use crate::grant::refusal::Refusal;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::introspection::IntrospectionRequest;
 use crate::protocol::params::Params;
@@ -16,14 +17,14 @@ use crate::protocol::revocation;
 pub async fn checktoken(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     let params = match form::body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => return to_client(&hub, &request, ErrorCode::PayloadTooLarge),
+        Err(FormFault::TooLarge) => return to_client(&hub, &request, &ErrorCode::PayloadTooLarge.into()),
         // Whatever is no form holds no credentials: that is the finding, and the only one (R182).
         Err(FormFault::NotForm | FormFault::BadPercent | FormFault::NotUtf8 | FormFault::Interrupted) => Params::default(),
     };
     match hub.grants.introspect(&IntrospectionRequest::read(&authorization(&request), &params)).await {
         Ok(Introspected::Json(answer)) => json(answer),
         Ok(Introspected::Jwt(answer)) => introspection_jwt(answer),
-        Err(code) => to_client(&hub, &request, code),
+        Err(refusal) => to_client(&hub, &request, &refusal),
     }
 }
 
@@ -31,15 +32,15 @@ pub async fn revoke(hub: web::Data<Hub>, request: HttpRequest, body: web::Payloa
     match forget(&hub, &request, body).await {
         // RFC 7009, 2.2: the body is ignored; here it is what its type says.
         Ok(()) => json("{}"),
-        Err(code) => to_client(&hub, &request, code),
+        Err(refusal) => to_client(&hub, &request, &refusal),
     }
 }
 
-async fn forget(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<(), ErrorCode> {
+async fn forget(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<(), Refusal> {
     let params = match form::body(request, body).await {
         Ok(params) => params,
-        Err(FormFault::NotForm) => return Err(ErrorCode::TokenNotForm),
-        Err(fault) => return Err(fault.code()),
+        Err(FormFault::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
+        Err(fault) => return Err(fault.code().into()),
     };
     hub.grants.revoke_token(&revocation::parse(&authorization(request), &params)?).await
 }

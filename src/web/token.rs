@@ -8,43 +8,45 @@ use super::answer::{client_error, json, json_error, jwt};
 use super::form::{self, FormFault};
 use super::hub::Hub;
 use crate::grant::UserinfoAnswer;
+use crate::grant::refusal::Refusal;
+use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::error_answer::Used;
 use crate::protocol::params::{Params, is_form_urlencoded};
 use crate::protocol::{token, userinfo};
-use crate::telemetry;
+use crate::telemetry::at_level;
 
 pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     let mut response = match redeem(&hub, &request, body).await {
         Ok(answer) => json(answer),
-        Err(code) => to_client(&hub, &request, code),
+        Err(refusal) => to_client(&hub, &request, &refusal),
     };
     // RFC 6749, 5.1: beside `no-store`, for caches that know nothing newer.
     response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
     response
 }
 
-async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Vec<u8>, ErrorCode> {
+async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Vec<u8>, Refusal> {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
     let params = match form::body(request, body).await {
         Ok(params) => params,
-        Err(FormFault::NotForm) => return Err(ErrorCode::TokenNotForm),
-        Err(fault) => return Err(fault.code()),
+        Err(FormFault::NotForm) => return Err(ErrorCode::TokenNotForm.into()),
+        Err(fault) => return Err(fault.code().into()),
     };
     let asked = token::parse(content_type, &authorization(request), &params)?;
     let answer = hub.grants.redeem(&asked).await?;
-    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal)
+    serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
 
 pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     match tell(&hub, &request, body).await {
         Ok(UserinfoAnswer::Jwt(token)) => jwt(token),
         Ok(UserinfoAnswer::Json(claims)) => json(claims),
-        Err(code) => json_error(refused(&hub, code)),
+        Err(refusal) => json_error(refused(&hub, &refusal)),
     }
 }
 
-async fn tell(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<UserinfoAnswer, ErrorCode> {
+async fn tell(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<UserinfoAnswer, Refusal> {
     // A query that can't be read is not an empty one: an access token may be in it.
     let query = form::query(request.query_string()).map_err(|_| ErrorCode::BearerQueryMalformed)?;
     let form = token_form(hub, request, body).await?;
@@ -65,10 +67,10 @@ async fn token_form(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Res
 }
 
 /// An error as a client reads it that may have failed to prove itself; too often, and it is told when to try again.
-pub(super) fn to_client(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
+pub(super) fn to_client(hub: &Hub, request: &HttpRequest, refusal: &Refusal) -> HttpResponse {
     let used = if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
-    let mut response = client_error(refused(hub, code), used);
-    if code == ErrorCode::TooManyMistakes {
+    let mut response = client_error(refused(hub, refusal), used);
+    if refusal.code == ErrorCode::TooManyMistakes {
         // RFC 6585, 4
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(hub.grants.mistakes.retry_after()));
     }
@@ -80,8 +82,11 @@ pub(super) fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
     request.headers().get_all(AUTHORIZATION).map(|value| value.as_bytes()).collect()
 }
 
-fn refused(hub: &Hub, code: ErrorCode) -> ErrorCode {
-    hub.metrics.token_refused(code.entry().code);
-    telemetry::refused(None, code, "a request with or for a token was refused");
-    code
+/// Counts it, and says it in one line with all that is known.
+fn refused(hub: &Hub, refusal: &Refusal) -> ErrorCode {
+    let Refusal { code, client_id, reason } = refusal;
+    hub.metrics.token_refused(client_id.as_ref(), *code);
+    let client_id = client_id.as_ref().map(ClientId::as_str);
+    at_level!(code, client_id, reason, "a request with or for a token was refused");
+    *code
 }

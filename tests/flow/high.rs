@@ -2,6 +2,7 @@
 //! sessions of ten minutes (R003, R005, R007, R009, R041, R042; decisions 5, 6, 8, 14).
 
 use std::net::TcpListener;
+use std::path::Path;
 use std::sync::{Arc, LazyLock, Mutex};
 use std::time::Duration;
 
@@ -23,7 +24,7 @@ use super::service::{Authorize, Received};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-static EC: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
+pub(super) static EC: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 static RSA: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_rsa_key(2048).unwrap());
 
 /// A JWK Set of the public half, for encryption under this `kid`.
@@ -36,7 +37,7 @@ fn set(private: &Jwk, kid: &str) -> Value {
 }
 
 /// The lines of a service provider's file with its keys in it.
-fn inline(alg: &str, private: &Jwk) -> String {
+pub(super) fn inline(alg: &str, private: &Jwk) -> String {
     let set = set(private, "its key");
     let members = set["keys"][0].as_object().unwrap().iter().map(|(name, value)| format!("{name} = {value}"));
     let key = members.collect::<Vec<_>>().join(", ");
@@ -79,14 +80,19 @@ async fn signed_in(browser: &Browser<'_>, request: &Authorize, person: &str, pro
     browser.submit(&form).await.consent().await.received()
 }
 
+/// What the ID token says, sealed by ECDH-ES, for whom the levels are compared elsewhere.
+pub(super) async fn acr_at(hub: &TestHub, service: &str, received: &Received) -> Value {
+    let tokens = redeemed(hub, service, received).await;
+    unsealed(hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC).await.1["acr"].clone()
+}
+
 /// One service provider, answered by ECDH-ES.
 async fn vault() -> TestHub {
     TestHub::high(&[("vault", inline("ECDH-ES", &EC))]).await
 }
 
 async fn acr(hub: &TestHub, received: &Received) -> Value {
-    let tokens = redeemed(hub, "vault", received).await;
-    unsealed(hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC).await.1["acr"].clone()
+    acr_at(hub, "vault", received).await
 }
 
 #[actix_web::test]
@@ -199,6 +205,21 @@ async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
     assert!(!found.is_empty() && found.iter().all(|(who, outcome)| who != "register" && outcome.is_ok()), "{found:?}");
 }
 
+/// R009: whatever the table says, so an operator who left it there is not kept from starting either.
+#[actix_web::test]
+async fn a_register_file_that_nobody_could_read_is_neither_read_nor_asked() {
+    let broken = |folder: &Path| {
+        std::fs::write(folder.join("register.csv"), b"\xff\xfe no CSV, no header, not even text").unwrap();
+        let settings = folder.join("passerelle.toml");
+        let text = std::fs::read_to_string(&settings).unwrap();
+        std::fs::write(settings, format!("{text}\nregister.file.path = \"register.csv\"\n")).unwrap();
+    };
+    let hub = TestHub::high_with(&[("vault", inline("ECDH-ES", &EC))], broken).await;
+    let received = signed_in(&hub.browser(), &asking("vault", "eidas2"), "angela", "eidas2").await;
+    assert_eq!(acr(&hub, &received).await, "eidas2");
+    assert!(!hub.metrics.render().contains("passerelle_register_answers_total{"));
+}
+
 #[actix_web::test]
 async fn a_session_lasts_ten_minutes_from_the_authentication_and_eidas3_is_never_reused() {
     let hub = vault().await;
@@ -253,14 +274,14 @@ async fn discovery_tells_what_the_high_platform_does() {
 }
 
 /// A service provider's server, which answers with what it is told: nothing good at first.
-struct Publisher {
+pub(super) struct Publisher {
     uri: String,
     set: Arc<Mutex<Option<Value>>>,
     handle: ServerHandle,
 }
 
 impl Publisher {
-    fn start() -> Self {
+    pub(super) fn start() -> Self {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let uri = format!("http://{}/jwks", listener.local_addr().unwrap());
         let set: Arc<Mutex<Option<Value>>> = Arc::default();
@@ -286,7 +307,15 @@ impl Publisher {
         *self.set.lock().unwrap() = Some(set(private, kid));
     }
 
-    fn file(&self) -> String {
+    pub(super) fn publishes_some(&self) {
+        self.publishes(&EC, "first");
+    }
+
+    pub(super) fn publishes_nothing(&self) {
+        *self.set.lock().unwrap() = None;
+    }
+
+    pub(super) fn file(&self) -> String {
         format!(
             "id_token_encrypted_response_alg = \"ECDH-ES\"\njwks_uri = \"{}\"\ninsecure_http = true\n\
              internal_hosts = [\"127.0.0.1\"]",

@@ -50,7 +50,7 @@ impl Hub {
     fn of_signers(capacities: Capacities, services: Vec<Service>) -> Self {
         let mut hub = Self::with(capacities);
         hub.grants.federation = federation_of(services);
-        hub.grants.client_keys = Arc::new(KeyDirectory::new(&hub.grants.federation).unwrap());
+        hub.grants.client_keys = Arc::new(KeyDirectory::new(&hub.grants.federation, &hub.grants.metrics).unwrap());
         hub
     }
 
@@ -72,7 +72,7 @@ impl Hub {
         };
         let assertion = format!("{input}.{}", digest::base64url(&signer.sign(input.as_bytes()).unwrap()));
         let offered = Credentials::Assertion { claimed: Some(client_id.into()), assertion: Secret::new(assertion) };
-        self.grants.authenticate(&offered).await.map(|client| client.registration.client_id.to_string())
+        self.authenticated(&offered).await
     }
 }
 

@@ -37,7 +37,7 @@ async fn a_stranger_learns_nothing_and_burns_nothing() {
         hub.issue("code", &[]).await;
         let request = TokenRequest { credentials: by_post(client_id, secret), ..token_request("code") };
         for _ in 0..2 {
-            let refusal = hub.grants.redeem(&request).await.unwrap_err();
+            let refusal = hub.refusal(&request).await.unwrap();
             assert_eq!(refusal, logged, "{attack}");
             let wrong_secret = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Body);
             assert_eq!(ErrorAnswer::to_client(refusal, Used::Body), wrong_secret, "{attack}");
@@ -52,14 +52,14 @@ async fn a_stranger_can_not_revoke_by_replaying() {
     let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
     let stranger = TokenRequest { credentials: by_post("sp", "guess"), ..token_request("code") };
-    assert_eq!(hub.grants.redeem(&stranger).await.err(), Some(ErrorCode::ClientAuthentication));
+    assert_eq!(hub.refusal(&stranger).await, Some(ErrorCode::ClientAuthentication));
     assert_eq!(hub.verdict(&token).await, Ok(()));
 }
 
 #[tokio::test]
 async fn only_the_registered_method_counts_though_the_secret_is_right() {
     let hub = Hub::new();
-    let answer = async |credentials: &Credentials| hub.grants.authenticate(credentials).await.err();
+    let answer = async |credentials: &Credentials| hub.authenticated(credentials).await.err();
     assert_eq!(answer(&by_basic("headed", "headed's secret")).await, None);
     assert_eq!(answer(&by_post("sp", "sp's secret")).await, None);
     for other in [by_post("headed", "headed's secret"), by_basic("sp", "sp's secret")] {
@@ -96,7 +96,7 @@ async fn a_secret_counts_from_its_first_moment_to_the_one_before_its_last() {
     {
         hub.clock.advance(now.since(hub.now()));
         for (secret, expected) in [("old", of_old), ("new", of_new), ("older", Some(ErrorCode::ClientAuthentication))] {
-            assert_eq!(hub.grants.authenticate(&by_post("sp", secret)).await.err(), expected, "{secret} at {now:?}");
+            assert_eq!(hub.authenticated(&by_post("sp", secret)).await.err(), expected, "{secret} at {now:?}");
         }
     }
 }
@@ -110,7 +110,7 @@ async fn a_secret_listed_twice_counts_in_both_its_spans() {
         twice.authentication = Authentication::SecretPost(secrets);
         let mut hub = Hub::new();
         hub.grants.federation = federation_of([twice]);
-        assert!(hub.grants.authenticate(&by_post("sp", "same")).await.is_ok());
+        assert!(hub.authenticated(&by_post("sp", "same")).await.is_ok());
     }
 }
 

@@ -90,8 +90,8 @@ async fn any_flaw_burns_the_code() {
         let good = if pkce { verifying(VERIFIER) } else { token_request("code") };
         let mut bad = good.clone();
         flaw(&mut bad);
-        assert_eq!(hub.grants.redeem(&bad).await.err(), Some(code), "{attack}");
-        assert_eq!(hub.grants.redeem(&good).await.err(), Some(ErrorCode::CodeReused), "{attack}: the right one comes too late");
+        assert_eq!(hub.refusal(&bad).await, Some(code), "{attack}");
+        assert_eq!(hub.refusal(&good).await, Some(ErrorCode::CodeReused), "{attack}: the right one comes too late");
     }
     for (changes, request) in [(&PKCE[..], verifying(VERIFIER)), (&[], token_request("code"))] {
         let hub = Hub::new();

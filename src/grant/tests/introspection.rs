@@ -21,6 +21,7 @@ use crate::protocol::introspection::IntrospectionRequest;
 use crate::protocol::params::Params;
 use crate::protocol::revocation::RevocationRequest;
 use crate::protocol::token::TokenRequest;
+use crate::telemetry::Metrics;
 use crate::token::keyring::tests::RING;
 use crate::token::verify::{VerificationKeys, open_jws};
 
@@ -61,7 +62,7 @@ fn hub() -> Hub {
 fn with(providers: impl IntoIterator<Item = DataProvider>) -> Hub {
     let mut hub = Hub::new();
     let federation = Federation::clone(&federation(true)).with_data_providers(providers);
-    hub.grants.client_keys = Arc::new(KeyDirectory::new(&federation).unwrap());
+    hub.grants.client_keys = Arc::new(KeyDirectory::new(&federation, &hub.grants.metrics).unwrap());
     hub.grants.federation = Arc::new(federation);
     hub
 }
@@ -75,7 +76,8 @@ fn asked(client_id: &str, secret: &str, token: &str) -> IntrospectionRequest {
 
 impl Hub {
     async fn told(&self, client_id: &str, token: &str) -> Result<Value, ErrorCode> {
-        let answer = self.grants.introspect(&asked(client_id, &format!("{client_id}'s secret"), token)).await?;
+        let asked = asked(client_id, &format!("{client_id}'s secret"), token);
+        let answer = self.grants.introspect(&asked).await.map_err(|refusal| refusal.code)?;
         let Introspected::Json(answer) = answer else { panic!("a JWT") };
         Ok(serde_json::from_slice(&answer).unwrap())
     }
@@ -101,7 +103,8 @@ impl Hub {
 
     async fn revoke(&self, client_id: &str, token: &str) -> Result<(), ErrorCode> {
         let credentials = by_post(client_id, &format!("{client_id}'s secret"));
-        self.grants.revoke_token(&RevocationRequest { credentials, token: Secret::new(token.into()) }).await
+        let request = RevocationRequest { credentials, token: Secret::new(token.into()) };
+        self.grants.revoke_token(&request).await.map_err(|refusal| refusal.code)
     }
 }
 
@@ -211,7 +214,7 @@ async fn whoever_is_not_proven_hears_one_refusal_and_no_token_is_looked_at() {
         ("", "archive's secret", ErrorCode::DataProviderCredentials),
     ] {
         for token in [token.as_str(), "guess", ""] {
-            let refused = hub.grants.introspect(&asked(client_id, secret, token)).await.unwrap_err();
+            let refused = hub.grants.introspect(&asked(client_id, secret, token)).await.unwrap_err().code;
             assert_eq!(refused, code, "{client_id} {secret} {token}");
             assert_eq!((code.entry().status, code.entry().oauth), (401, "invalid_client"));
             assert_eq!(code.entry().description, "Client authentication failed.");
@@ -219,7 +222,7 @@ async fn whoever_is_not_proven_hears_one_refusal_and_no_token_is_looked_at() {
     }
     assert!(!hub.grants.metrics.render().contains("passerelle_introspections_total{"), "none was introspected");
     let proven = asked("archive", "archive's secret", "");
-    assert_eq!(hub.grants.introspect(&proven).await.unwrap_err(), ErrorCode::IntrospectionTokenMissing);
+    assert_eq!(hub.grants.introspect(&proven).await.unwrap_err().code, ErrorCode::IntrospectionTokenMissing);
 }
 
 #[tokio::test]
@@ -236,7 +239,7 @@ async fn a_secret_counts_in_its_time_alone() {
     assert!(hub.grants.introspect(&of("archive's old secret")).await.is_ok());
     hub.clock.advance(TOKEN_LIFE);
     assert!(hub.told("archive", "guess").await.is_ok());
-    assert_eq!(hub.grants.introspect(&of("archive's old secret")).await.unwrap_err(), ErrorCode::DataProviderSecretExpired);
+    assert_eq!(hub.grants.introspect(&of("archive's old secret")).await.unwrap_err().code, ErrorCode::DataProviderSecretExpired);
 }
 
 // R184, R185
@@ -285,7 +288,7 @@ async fn the_right_ones_always_pass_however_many_mistakes_were_made_in_their_nam
         // R206: where the limit begins does not tell whether the id exists.
         for round in 0..ALLOWED.failed_authentications.get() + 5 {
             let code = if round < ALLOWED.failed_authentications.get() { unproven } else { ErrorCode::TooManyMistakes };
-            let refused = hub.grants.introspect(&asked(claimed, "guess", "guess")).await.unwrap_err();
+            let refused = hub.grants.introspect(&asked(claimed, "guess", "guess")).await.unwrap_err().code;
             assert_eq!(refused, code, "{claimed} {round}");
         }
     }
@@ -331,6 +334,6 @@ fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
     vault.keys = super::seal::keys("enc");
     let services = [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
     let federation = Federation::clone(&super::federation_of(services)).with_data_providers([vault]);
-    let directory = KeyDirectory::new(&federation).unwrap();
+    let directory = KeyDirectory::new(&federation, &Arc::new(Metrics::new(OPENED).unwrap())).unwrap();
     assert!(directory.keys(&"vault".into()).is_some() && directory.keys(&"sp".into()).is_none());
 }

@@ -37,7 +37,7 @@ impl Hub {
     fn registers(&mut self, keys: KeySource, encryption: Option<AnswerEncryption>) {
         let service = Service { encryption, ..service_with("sp", keys) };
         self.grants.federation = Arc::new(Federation::new([service], ScopeTable::default(), Unavailable::Greyed));
-        self.grants.client_keys = Arc::new(KeyDirectory::new(&self.grants.federation).unwrap());
+        self.grants.client_keys = Arc::new(KeyDirectory::new(&self.grants.federation, &self.grants.metrics).unwrap());
     }
 }
 
@@ -85,7 +85,7 @@ async fn whether_a_service_provider_has_keys_is_told_to_itself_alone() {
     let mut hub = Hub::high();
     hub.registers(keys("sig"), ECDH);
     let stranger = TokenRequest { credentials: by_post("sp", "guessed"), ..token_request("code") };
-    assert_eq!(hub.grants.redeem(&stranger).await.err(), Some(ErrorCode::ClientAuthentication));
+    assert_eq!(hub.refusal(&stranger).await, Some(ErrorCode::ClientAuthentication));
     assert_eq!(hub.userinfo("guessed").await, Err(ErrorCode::AccessTokenInvalid));
 }
 

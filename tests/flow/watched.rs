@@ -1,0 +1,133 @@
+//! What an operator sees of a failure: one line that says whose and why, and a number that moves.
+
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tracing::subscriber::DefaultGuard;
+
+use super::federation::{SECRET, redirect_uri};
+use super::high::Publisher;
+use super::hub::TestHub;
+use super::service::Authorize;
+
+/// The log of this test, from its making to its end.
+struct Log {
+    bytes: Bytes,
+    _guard: DefaultGuard,
+}
+
+#[derive(Clone, Default)]
+struct Bytes(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Bytes {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Log {
+    fn begin() -> Self {
+        let bytes = Bytes::default();
+        let writer = bytes.clone();
+        let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(move || writer.clone()).finish();
+        Self { bytes, _guard: tracing::subscriber::set_default(subscriber) }
+    }
+
+    /// The hub's own lines since the last time.
+    fn taken(&self) -> Vec<Value> {
+        let bytes = std::mem::take(&mut *self.bytes.0.lock().unwrap());
+        let lines = String::from_utf8(bytes).unwrap();
+        let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+        lines.filter(|line| line["target"].as_str().is_some_and(|target| target.starts_with("passerelle"))).collect()
+    }
+}
+
+#[actix_web::test]
+async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let received = page.consent().await.received();
+    let log = Log::begin();
+
+    let ask = async |service: &str, secret: &str| {
+        let body = format!(
+            "grant_type=authorization_code&client_id={service}&client_secret={secret}&code={}&redirect_uri={}",
+            received.code(),
+            url::form_urlencoded::byte_serialize(redirect_uri("bakery").as_bytes()).collect::<String>()
+        );
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let request = actix_web::test::TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
+        hub.send(request).await.status
+    };
+    assert_eq!(ask("bakery", "a-wrong-secret").await, 401);
+    let lines = log.taken();
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    assert_eq!((&line["code"], &line["client_id"]), (&Value::from("Y041002"), &Value::from("bakery")));
+    assert_eq!(line["reason"], "the secret is none of its secrets");
+
+    assert_eq!(ask("a-name-that-nobody-has", "a-wrong-secret").await, 401);
+    let lines = log.taken();
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    assert_eq!((&line["code"], line.get("client_id")), (&Value::from("Y041050"), None));
+    // Anything may stand there, a secret in the wrong field too.
+    assert!(!line.to_string().contains("a-name-that-nobody-has"), "{line}");
+
+    // Another's code: the one who asks is known, though the code says nothing of it.
+    assert_eq!(ask("library", &SECRET.replace(' ', "+")).await, 400);
+    let lines = log.taken();
+    let [line] = lines.as_slice() else { panic!("{lines:?}") };
+    assert_eq!((&line["code"], &line["client_id"]), (&Value::from("Y042003"), &Value::from("library")));
+
+    let metrics = hub.metrics.render();
+    for told in [
+        r#"client="bakery",reason="Y041002""#,
+        r#"client="(not known)",reason="Y041050""#,
+        r#"client="library",reason="Y042003""#,
+    ] {
+        assert!(metrics.contains(&format!("passerelle_token_refusals_total{{{told}}} 1\n")), "{told} is missing in\n{metrics}");
+    }
+}
+
+#[actix_web::test]
+async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still() {
+    let publisher = Publisher::start();
+    let hub = TestHub::high(&[("vault", publisher.file())]).await;
+    let log = Log::begin();
+    let fetched = || {
+        let metrics = hub.metrics.render();
+        let line = "passerelle_client_keys_fetched_timestamp_seconds{client=\"vault\"} ";
+        metrics.lines().find_map(|found| found.strip_prefix(line)?.parse::<f64>().ok()).unwrap()
+    };
+    let once = |what: &str| {
+        let lines = log.taken();
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        assert_eq!((&line["level"], &line["client_id"]), (&Value::from("WARN"), &Value::from("vault")));
+        assert!(line["fault"].as_str().unwrap().contains("503"), "{line}");
+        assert!(line["message"].as_str().unwrap().contains(what), "{line}");
+    };
+    hub.refresh_client_keys().await;
+    once("there is none yet");
+    assert_eq!(fetched().to_bits(), 0.0_f64.to_bits());
+
+    publisher.publishes_some();
+    hub.refresh_client_keys().await;
+    assert_eq!(log.taken(), [] as [Value; 0]);
+    let before = fetched();
+    assert!(before > 0.0);
+
+    publisher.publishes_nothing();
+    hub.advance(std::time::Duration::from_secs(3600));
+    hub.refresh_client_keys().await;
+    once("the last good copy serves");
+    assert_eq!(fetched().to_bits(), before.to_bits());
+    let metrics = hub.metrics.render();
+    for (outcome, times) in [("bad_status", 2), ("ok", 1)] {
+        let line = format!("passerelle_client_key_fetches_total{{client=\"vault\",outcome=\"{outcome}\"}} {times}\n");
+        assert!(metrics.contains(&line), "{line} is missing in\n{metrics}");
+    }
+}
