@@ -6,8 +6,11 @@ use std::path::Path;
 
 use passerelle::app::explain::{Returned, Sent, Verdict, explain};
 
+use serde_json::Value;
+
+use super::high::{EC, acr_at, inline};
 use super::hub::TestHub;
-use super::service::Authorize;
+use super::service::{Authorize, Received};
 
 /// Lowest, highest, and what the file has beyond the common keys.
 const CONNECTORS: [(&str, &str, &str, &str); 4] = [
@@ -38,62 +41,100 @@ fn with_two_subject_keys(folder: &Path) {
     edit("service-providers/bakery.toml", "client_id", "subject_key_version = 1\nclient_id");
 }
 
+/// How often a login was possible, and how often not.
+type Tally = (usize, usize);
+
 // R003, R010, R038
 #[actix_web::test]
 async fn what_is_explained_is_what_a_login_does() {
     let hub = TestHub::edited(with_connectors).await;
-    let (mut opened, mut closed) = (0, 0);
-    for service in ["bakery", "cautious"] {
-        for connector in ["low", "wide", "strong", "dark", "belvedere"] {
-            for acr_values in ["eidas1", "eidas3 eidas1", "eidas2", "low"] {
-                let case = format!("{service} {connector} {acr_values}");
-                let request = Authorize::by(service).with("acr_values", acr_values);
-                let explained = explain(&hub.loaded, service, connector, acr_values, None).unwrap();
-                match explained.verdict {
-                    Verdict::Refused(code) => {
-                        let received = hub.browser().authorize(&request).await.received();
-                        assert_eq!(received.error_at(service), code.entry().oauth, "{case}");
-                        assert!(received.fields["error_description"].contains(code.entry().description), "{case}");
-                        closed += 1;
-                    }
-                    Verdict::Closed(_) => {
-                        let offered = hub.browser().authorize(&request).await.offered();
-                        assert!(!offered.iter().any(|id| id == connector), "{case}");
-                        closed += 1;
-                    }
-                    Verdict::Open(way) => {
-                        for (returned, outcome) in way.answers {
-                            let Returned::Listed(level) = returned else { panic!("{case}: the sandbox offers {returned:?}") };
-                            let browser = hub.browser();
-                            let page = browser.authorize(&request).await.choose(connector).await;
-                            let Sent::SandboxLevel(sent) = &way.sent else { panic!("{case}: {:?}", way.sent) };
-                            assert!(page.url.ends_with(&format!("&level={sent}")), "{case}: {}", page.url);
-                            let page = browser.submit(&page.signing_in_as("angela").with("level", &level)).await;
-                            opened += 1;
-                            let seen = match outcome {
-                                Err(fault) => {
-                                    page.told(200, fault.code().entry().code);
-                                    continue;
-                                }
-                                Ok(seen) => seen.as_str(),
-                            };
-                            let tokens = hub.tokens(service, &page.consent().await.received()).await;
-                            assert_eq!(tokens.id_token["acr"], seen, "{case} {level}");
+    let acr = async |service: &str, received: &Received| hub.tokens(service, received).await.id_token["acr"].clone();
+    let connectors = ["low", "wide", "strong", "dark", "belvedere"];
+    let (opened, closed) =
+        walked(&hub, &["bakery", "cautious"], &connectors, &["eidas1", "eidas3 eidas1", "eidas2", "low"], acr).await;
+    assert!(opened >= 20 && closed >= 20, "{opened} {closed}");
+}
 
-                            let page = browser.authorize(&request.with("prompt", "consent")).await;
-                            let again = way.sessions.iter().find(|(obtained, _)| obtained.as_str() == level).unwrap().1;
-                            assert_eq!(page.is_consent(), again.is_some(), "{case} {level}");
-                            if let Some(again) = again {
-                                let tokens = hub.tokens(service, &page.consent().await.received()).await;
-                                assert_eq!(tokens.id_token["acr"], again.as_str(), "{case} {level} again");
-                            }
-                        }
-                    }
-                }
+// R003, R010, R038
+#[actix_web::test]
+async fn what_is_explained_is_what_a_login_does_on_high_too() {
+    let keys = inline("ECDH-ES", &EC);
+    let services = [("vault", keys.clone()), ("cautious", format!("blocked_connectors = [\"belvedere\"]\n{keys}"))];
+    let hub = TestHub::high_edited(&services, with_connectors).await;
+    let acr = async |service: &str, received: &Received| acr_at(&hub, service, received).await;
+    let connectors = ["low", "wide", "strong", "dark", "amandier", "belvedere"];
+    let requests = ["eidas2", "eidas3", "eidas3 eidas2", "eidas1 eidas3", "eidas1"];
+    let (opened, closed) = walked(&hub, &["vault", "cautious"], &connectors, &requests, acr).await;
+    assert!(opened >= 30 && closed >= 20, "{opened} {closed}");
+}
+
+/// Every combination, explained and then walked; `acr` reads it in the tokens that a service provider gets.
+async fn walked(
+    hub: &TestHub,
+    services: &[&str],
+    connectors: &[&str],
+    requests: &[&str],
+    acr: impl AsyncFn(&str, &Received) -> Value,
+) -> Tally {
+    let (mut opened, mut closed) = (0, 0);
+    for service in services {
+        for connector in connectors {
+            for acr_values in requests {
+                let tally = one_walked(hub, (service, connector, acr_values), &acr).await;
+                (opened, closed) = (opened + tally.0, closed + tally.1);
             }
         }
     }
-    assert!(opened >= 20 && closed >= 20, "{opened} {closed}");
+    (opened, closed)
+}
+
+async fn one_walked(
+    hub: &TestHub,
+    (service, connector, acr_values): (&str, &str, &str),
+    acr: &impl AsyncFn(&str, &Received) -> Value,
+) -> Tally {
+    let case = format!("{service} {connector} {acr_values}");
+    let request = Authorize::by(service).with("acr_values", acr_values);
+    let way = match explain(&hub.loaded, service, connector, acr_values, None).unwrap().verdict {
+        Verdict::Refused(code) => {
+            let received = hub.browser().authorize(&request).await.received();
+            assert_eq!(received.error_at(service), code.entry().oauth, "{case}");
+            assert!(received.fields["error_description"].contains(code.entry().description), "{case}");
+            return (0, 1);
+        }
+        Verdict::Closed(_) => {
+            let offered = hub.browser().authorize(&request).await.offered();
+            assert!(!offered.iter().any(|id| id == connector), "{case}");
+            return (0, 1);
+        }
+        Verdict::Open(way) => way,
+    };
+    let mut opened = 0;
+    for (returned, outcome) in way.answers {
+        let Returned::Listed(level) = returned else { panic!("{case}: the sandbox offers {returned:?}") };
+        let browser = hub.browser();
+        let page = browser.authorize(&request).await.choose(connector).await;
+        let Sent::SandboxLevel(sent) = &way.sent else { panic!("{case}: {:?}", way.sent) };
+        assert!(page.url.ends_with(&format!("&level={sent}")), "{case}: {}", page.url);
+        let page = browser.submit(&page.signing_in_as("angela").with("level", &level)).await;
+        opened += 1;
+        let seen = match outcome {
+            Err(fault) => {
+                page.told(200, fault.code().entry().code);
+                continue;
+            }
+            Ok(seen) => seen.as_str(),
+        };
+        assert_eq!(acr(service, &page.consent().await.received()).await, seen, "{case} {level}");
+
+        let page = browser.authorize(&request.with("prompt", "consent")).await;
+        let again = way.sessions.iter().find(|(obtained, _)| obtained.as_str() == level).unwrap().1;
+        assert_eq!(page.is_consent(), again.is_some(), "{case} {level}");
+        if let Some(again) = again {
+            assert_eq!(acr(service, &page.consent().await.received()).await, again.as_str(), "{case} {level} again");
+        }
+    }
+    (opened, 0)
 }
 
 #[actix_web::test]
