@@ -41,7 +41,7 @@ fn files() -> Vec<(&'static str, String)> {
     ]
 }
 
-async fn hub() -> TestHub {
+pub(super) async fn hub() -> TestHub {
     TestHub::with_files("", &files()).await
 }
 

@@ -60,7 +60,7 @@ async fn what_is_explained_is_what_a_login_does() {
 async fn what_is_explained_is_what_a_login_does_on_high_too() {
     let keys = inline("ECDH-ES", &EC);
     let services = [("vault", keys.clone()), ("cautious", format!("blocked_connectors = [\"belvedere\"]\n{keys}"))];
-    let hub = TestHub::high_edited(&services, with_connectors).await;
+    let hub = TestHub::high_with(&services, with_connectors).await;
     let acr = async |service: &str, received: &Received| acr_at(&hub, service, received).await;
     let connectors = ["low", "wide", "strong", "dark", "amandier", "belvedere"];
     let requests = ["eidas2", "eidas3", "eidas3 eidas2", "eidas1 eidas3", "eidas1"];

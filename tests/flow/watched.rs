@@ -94,6 +94,22 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
 }
 
 #[actix_web::test]
+async fn so_is_whoever_is_not_believed_at_introspection_and_revocation() {
+    let hub = super::introspection::hub().await;
+    let log = Log::begin();
+    for (path, client_id, code) in [("checktoken", "archive", "Y330004"), ("token/revocation", "bakery", "Y041002")] {
+        let body = format!("client_id={client_id}&client_secret=a-wrong-secret&token=some");
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let request = actix_web::test::TestRequest::post().uri(&format!("/api/v2/{path}"));
+        assert_eq!(hub.send(request.insert_header(form).set_payload(body)).await.status, 401);
+        let lines = log.taken();
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        assert_eq!(line["code"], code);
+        assert_eq!(line["client_id"], client_id);
+    }
+}
+
+#[actix_web::test]
 async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still() {
     let publisher = Publisher::start();
     let hub = TestHub::high(&[("vault", publisher.file())]).await;
