@@ -1,8 +1,8 @@
 //! L1 · Every metric, and the log's beginnings, in one place.
 //!
 //! Owns: names, labels and their bounds, how logs are written. Must not know: who counts what. A label is a word of the
-//! program, the id of a connector or of a registered service provider, or a route's pattern: never a person, a session
-//! or free text, so that what is watched stays small and says nothing about anybody.
+//! program, the id of a connector, of a registered service provider or data provider, or a route's pattern: never a
+//! person, a session or free text, so that what is watched stays small and says nothing about anybody.
 
 mod logging;
 mod metrics;
