@@ -46,6 +46,7 @@ struct Variable {
 #[derive(Deserialize)]
 #[serde(rename_all = "camelCase")]
 struct Panel {
+    id: u32,
     title: String,
     #[serde(rename = "type")]
     kind: String,
@@ -245,6 +246,8 @@ fn place_faults(dashboard: &Dashboard) -> Vec<String> {
         if place.w == 0 || place.h == 0 || place.x + place.w > COLUMNS {
             faults.push(format!("{}: \"{}\" does not fit the grid of {COLUMNS} columns", dashboard.uid, panel.title));
         }
+        let twins = dashboard.panels.iter().skip(at + 1).filter(|other| panel.id == other.id);
+        faults.extend(twins.map(|other| format!("{}: \"{}\" and \"{}\" share an id", dashboard.uid, panel.title, other.title)));
         let under = dashboard.panels.iter().skip(at + 1).filter(|other| place.overlaps(&other.grid_pos));
         faults.extend(under.map(|other| format!("{}: \"{}\" and \"{}\" overlap", dashboard.uid, panel.title, other.title)));
     }
@@ -300,11 +303,11 @@ fn forged_dashboards_are_found() {
         { "name": "datasource", "type": "datasource", "query": "prometheus" },
         { "name": "job", "type": "query", "definition": "label_values(up, job)", "query": { "query": "label_values(up, job)" } }
     ] }, "panels": [
-        { "title": "A", "type": "stat", "description": "d", "gridPos": { "x": 0, "y": 0, "w": 12, "h": 4 },
+        { "id": 1, "title": "A", "type": "stat", "description": "d", "gridPos": { "x": 0, "y": 0, "w": 12, "h": 4 },
           "datasource": { "uid": "${datasource}" }, "fieldConfig": { "defaults": { "unit": "s" } }, "targets": [
             { "expr": "sum by (to) (passerelle_login_transitions_total{job=~\"$job\", instance=~\"$instance\", to!=\"Y020020\"})",
               "legendFormat": "{{to}}", "datasource": { "uid": "${datasource}" } } ] },
-        { "title": "B", "type": "text", "description": "d", "gridPos": { "x": 12, "y": 0, "w": 12, "h": 4 } }
+        { "id": 2, "title": "B", "type": "text", "description": "d", "gridPos": { "x": 12, "y": 0, "w": 12, "h": 4 } }
     ] }"#;
     let faults = |text: &str| {
         let dashboard: Dashboard = serde_json::from_str(text).unwrap();
@@ -327,6 +330,7 @@ fn forged_dashboards_are_found() {
         ("\"query\": \"prometheus\"", "\"query\": \"loki\"", "no variable `datasource`"),
         ("\"x\": 12", "\"x\": 11", "overlap"),
         ("\"x\": 12", "\"x\": 13", "does not fit"),
+        ("\"id\": 2", "\"id\": 1", "share an id"),
     ];
     for (from, to, fault) in forged {
         assert!(FINE.contains(from), "{from}");
