@@ -131,7 +131,7 @@ impl Program {
         let connectors = Registry::start(
             plans,
             registry::Means {
-                federation: Arc::clone(&federation),
+                federation: federation.clone(),
                 order: settings.choice.order.clone(),
                 calls: settings.limits.calls_per_connector,
                 metrics: Arc::clone(&metrics),
@@ -149,7 +149,7 @@ impl Program {
             store: Arc::clone(&store),
             signer: Arc::clone(&keyring) as Arc<_>,
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
-            federation: Arc::clone(&federation),
+            federation: federation.clone(),
             client_keys,
             assertion_room: AssertionRoom::within(settings.limits.grants),
             subjects: Subjects { source: settings.subject, keys: subject_keys },
@@ -171,7 +171,7 @@ impl Program {
             env: env.clone(),
             platform: settings.platform,
             store,
-            federation: Arc::clone(&federation),
+            federation: federation.clone(),
             connectors: connectors.clone(),
             register,
             grants: Arc::clone(&grants),

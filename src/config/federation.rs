@@ -1,11 +1,13 @@
-//! The federation as everything else reads it: service providers, data providers and scopes, parsed, validated, immutable.
+//! The federation as everything else reads it: service providers, data providers, connectors and scopes, parsed, validated,
+//! immutable.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use serde_json::{Map, Value};
 
 use super::model::AuthMethod;
-use super::{AnswerEncryption, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
+use super::{AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
 use crate::identity::scopes::{self, Presumed, ScopeTable, ScopeTableFault};
 use crate::identity::{Claim, Identity};
 use crate::ids::{ClientId, ConnectorId, Scope};
@@ -142,10 +144,12 @@ pub struct KeyOwner<'a> {
     pub encryption: Vec<EncryptionAlg>,
 }
 
+/// All that the files of a federation say, at one moment.
 #[derive(Clone, Debug)]
 pub struct Federation {
-    services: BTreeMap<ClientId, Service>,
-    data_providers: BTreeMap<ClientId, DataProvider>,
+    services: BTreeMap<ClientId, Arc<Service>>,
+    data_providers: BTreeMap<ClientId, Arc<DataProvider>>,
+    connectors: BTreeMap<ConnectorId, Arc<ConnectorFacts>>,
     pub scopes: ScopeTable,
     /// For service providers under `rules = "openid"`.
     pub openid_scopes: ScopeTable,
@@ -163,15 +167,28 @@ pub enum Unavailable {
 impl Federation {
     #[must_use]
     pub fn new(services: impl IntoIterator<Item = Service>, scopes: ScopeTable, unavailable: Unavailable) -> Self {
-        let services = services.into_iter().map(|service| (service.registration.client_id.clone(), service)).collect();
-        Self { services, data_providers: BTreeMap::new(), scopes, openid_scopes: ScopeTable::openid(), unavailable }
+        let by_id = |service: Service| (service.registration.client_id.clone(), Arc::new(service));
+        Self {
+            services: services.into_iter().map(by_id).collect(),
+            data_providers: BTreeMap::new(),
+            connectors: BTreeMap::new(),
+            scopes,
+            openid_scopes: ScopeTable::openid(),
+            unavailable,
+        }
     }
 
     /// With these in place of what data providers there were.
     #[must_use]
     pub fn with_data_providers(self, data_providers: impl IntoIterator<Item = DataProvider>) -> Self {
-        let data_providers = data_providers.into_iter().map(|provider| (provider.client_id.clone(), provider)).collect();
-        Self { data_providers, ..self }
+        let by_id = |provider: DataProvider| (provider.client_id.clone(), Arc::new(provider));
+        Self { data_providers: data_providers.into_iter().map(by_id).collect(), ..self }
+    }
+
+    /// With these in place of what connectors there were.
+    #[must_use]
+    pub fn with_connectors(self, connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorFacts>)>) -> Self {
+        Self { connectors: connectors.into_iter().collect(), ..self }
     }
 
     /// Of a configuration that was loaded and checked.
@@ -184,29 +201,42 @@ impl Federation {
         let unavailable = if loaded.settings.choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
         let services = loaded.service_providers.values().map(Service::of);
         let federation = Self { openid_scopes, ..Self::new(services, scopes, unavailable) };
-        Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)))
+        let connectors = loaded.connectors.values().map(|found| (found.id.clone(), Arc::new(ConnectorFacts::of(&found.file))));
+        Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)).with_connectors(connectors))
     }
 
     /// A service provider of this id, active or not.
     #[must_use]
-    pub fn service(&self, client_id: &ClientId) -> Option<&Service> {
+    pub fn service(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
         self.services.get(client_id)
     }
 
     /// Every service provider, active or not.
-    pub fn services(&self) -> impl Iterator<Item = &Service> {
+    pub fn services(&self) -> impl Iterator<Item = &Arc<Service>> {
         self.services.values()
     }
 
     /// A data provider of this id, active or not.
     #[must_use]
-    pub fn data_provider(&self, client_id: &ClientId) -> Option<&DataProvider> {
+    pub fn data_provider(&self, client_id: &ClientId) -> Option<&Arc<DataProvider>> {
         self.data_providers.get(client_id)
     }
 
     /// Every data provider that is answered.
-    pub fn active_data_providers(&self) -> impl Iterator<Item = &DataProvider> {
+    pub fn active_data_providers(&self) -> impl Iterator<Item = &Arc<DataProvider>> {
         self.data_providers.values().filter(|provider| provider.active)
+    }
+
+    /// A connector of this id, enabled or not.
+    #[must_use]
+    pub fn connector(&self, id: &ConnectorId) -> Option<&Arc<ConnectorFacts>> {
+        self.connectors.get(id)
+    }
+
+    /// Every connector by its id, enabled or not.
+    #[must_use]
+    pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorFacts>> {
+        &self.connectors
     }
 
     /// Everyone who may have public keys, active or not.
@@ -231,7 +261,7 @@ impl Federation {
 
     /// A service provider that may be served.
     #[must_use]
-    pub fn active(&self, client_id: &ClientId) -> Option<&Service> {
+    pub fn active(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
         self.service(client_id).filter(|service| service.registration.active)
     }
 }

@@ -210,7 +210,8 @@ pub fn respond(
                 SpAnswer::Redirect { location } => SpAnswer::Redirect { location: fragment_free(&location, from) },
                 SpAnswer::FormPost { action, fields } => SpAnswer::FormPost { action, fields },
             };
-            let service = hub.federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name));
+            let federation = hub.federation.load();
+            let service = federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name));
             let mut response = to_service_provider(hub, locale, service, answer);
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.set_session(&session));

@@ -123,7 +123,7 @@ pub async fn come_back(hub: web::Data<Hub>, request: HttpRequest, path: web::Pat
 }
 
 fn check(hub: &Hub, params: &Params) -> Result<LogoutRequest, ErrorCode> {
-    logout::check(params, hub.federation.as_ref(), |hint| hub.grants.logout_hint(hint))
+    logout::check(params, hub.federation.load().as_ref(), |hint| hub.grants.logout_hint(hint))
 }
 
 async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) -> HttpResponse {
@@ -178,7 +178,8 @@ fn depart(hub: &Hub, locale: Locale, departed: Departed, destination: &Destinati
 
 /// `unreached` is the identity provider that could not be told; a sandbox keeps no session of its own.
 fn logged_out(hub: &Hub, locale: Locale, destination: Option<&Destination>, unreached: Option<&ConnectorId>) -> HttpResponse {
-    let service = destination.and_then(|destination| hub.federation.service(destination.service_provider.as_ref()?));
+    let federation = hub.federation.load();
+    let service = destination.and_then(|destination| federation.service(destination.service_provider.as_ref()?));
     let name = |id: &ConnectorId| Some(locale.pick(&*hub.connectors.name(id)?).to_owned());
     let logged_out = LoggedOutPage {
         service: service.map(|service| locale.pick(&service.name).to_owned()),
@@ -198,7 +199,8 @@ fn question(
 ) -> LogOutPage {
     let carried = carried(params);
     let csrf = csrf::token(cookie, Purpose::LogOut, &shown(&carried));
-    let service = destination.service_provider.as_ref().and_then(|id| hub.federation.service(id));
+    let federation = hub.federation.load();
+    let service = destination.service_provider.as_ref().and_then(|id| federation.service(id));
     let provider = hub.connectors.name(&session.connector);
     LogOutPage {
         fields: std::iter::once(("csrf".to_owned(), csrf)).chain(carried).map(|(name, value)| Field::new(name, value)).collect(),

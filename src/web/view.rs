@@ -23,7 +23,7 @@ pub fn choice(
         let name = locale.pick(&entry.name).to_owned();
         match entry.obstacle {
             None => providers.push(Provider { id: entry.id.to_string(), name, logo: None }),
-            Some(_) if hub.federation.unavailable == crate::config::Unavailable::Hidden => {}
+            Some(_) if hub.federation.load().unavailable == crate::config::Unavailable::Hidden => {}
             Some(Obstacle::Off) => unavailable.push(Unavailable { name, reason: Refusal::Off }),
             Some(Obstacle::NotForThisService) => unavailable.push(Unavailable { name, reason: Refusal::NotForThisService }),
             Some(Obstacle::LevelTooLow) => unavailable.push(Unavailable { name, reason: Refusal::TooLow }),
@@ -97,5 +97,5 @@ fn legible(value: &Value) -> Option<String> {
 }
 
 fn service(hub: &Hub, locale: Locale, standing: &Standing) -> String {
-    hub.federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned()
+    hub.federation.load().service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned()
 }

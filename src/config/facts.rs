@@ -1,0 +1,33 @@
+//! What everything else knows of a connector: what the gate judges, what the choice page shows, what evidence is weighed by.
+//! How the identity provider is called is not here: that is the connector's own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::model::{ConnectorFile, Levels};
+
+/// One connector, as its file has it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConnectorFacts {
+    /// For people, by language.
+    pub name: Arc<BTreeMap<String, String>>,
+    pub enabled: bool,
+    pub levels: Levels,
+    /// Methods to count on when the identity provider sends none.
+    pub amr: Vec<String>,
+    /// What this identity provider's `mfa` stands for.
+    pub mfa: Vec<String>,
+}
+
+impl ConnectorFacts {
+    #[must_use]
+    pub fn of(file: &ConnectorFile) -> Self {
+        Self {
+            name: Arc::new(file.name.clone()),
+            enabled: file.enabled,
+            levels: file.levels,
+            amr: file.amr.clone(),
+            mfa: file.mfa.clone(),
+        }
+    }
+}
