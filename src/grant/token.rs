@@ -95,8 +95,8 @@ impl Grants {
         let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, families };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
-            // The code was used a second time, or its person signed out, while this use was being answered.
-            Err(StoreFault::Revoked) => return Err(ErrorCode::CodeReused),
+            // Its person signed out, or the code was used a second time (which said so itself), meanwhile.
+            Err(StoreFault::Revoked) => return Err(ErrorCode::CodeRevoked),
             Err(fault) => return Err(store_code(&fault)),
         }
         self.metrics.token_issued("access_token");

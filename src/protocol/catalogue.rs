@@ -275,6 +275,7 @@ catalogue! {
     CodeRedirectUri = "Y042004" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The redirect_uri differs from the one of the authorization request.";
     CodeVerifier = "Y042005" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code_verifier does not prove the code_challenge of the authorization request.";
     CodeGateClosed = "Y042006" 400 "invalid_grant" Info Policy Operator "error-bad-request" "The identity provider of this login can no longer be used for this service.";
+    CodeRevoked = "Y042007" 400 "invalid_grant" Info User ServiceProvider "error-bad-request" "What the code stood for was revoked while it was being redeemed: the person has signed out, or the code was used twice.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
     BearerTwice = "Y043002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header was sent more than once.";
     BearerOtherScheme = "Y043003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must use the scheme Bearer.";
