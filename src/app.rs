@@ -50,6 +50,9 @@ use crate::web::{Hub, Sandbox, routes};
 
 /// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
 const LOGOUTS: usize = 50_000;
+/// Logout requests that came by POST wait for one redirect. Anybody with an ID token can send them, so they have places
+/// of their own; whoever finds none goes on without.
+const PARKED: usize = 10_000;
 
 /// A connection that sends no whole request head in this time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
@@ -312,6 +315,7 @@ fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
         sessions: limits.sessions,
         grants: limits.grants,
         logouts: LOGOUTS,
+        parked: PARKED,
         // A code is redeemed with one assertion at most, and an assertion is kept for minutes, as a code's tombstone is.
         assertions: limits.grants,
     };

@@ -61,12 +61,12 @@ pub(super) fn token_key(token: &str) -> Key {
 
 /// A logout's way back: of one connector, so that no other can use it up.
 pub(super) fn logout_key(connector: &ConnectorId, state: &str) -> Key {
-    key(Kind::Logout, &format!("back\n{connector}\n{state}"))
+    key(Kind::Logout, &format!("{connector}\n{state}"))
 }
 
 /// A logout request that came by POST, and waits for its browser's cookies.
 pub(super) fn parked_key(ticket: &str) -> Key {
-    key(Kind::Logout, &format!("parked\n{ticket}"))
+    key(Kind::Parked, ticket)
 }
 
 pub(super) fn session_key(cookie: &str) -> Key {

@@ -75,6 +75,8 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
         Ok(LogoutRequest::Unnamed) => see_other(path::END_SESSION),
         Ok(LogoutRequest::Named { .. }) => match hub.grants.park(&carried(&params)).await {
             Ok(ticket) => see_other(&format!("{}?{PARKED}={}", path::END_SESSION, ticket.reveal())),
+            // Nobody's flood keeps another person from signing out: the parameters travel as they would have by GET.
+            Err(ErrorCode::StoreFull) => see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params)))),
             Err(code) => problem::not_logged_out(&hub, &request, code),
         },
         Err(code) => refuse(&hub, &request, code),

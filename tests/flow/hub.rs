@@ -138,6 +138,11 @@ impl TestHub {
         hub.grants.keep_destination(&connector.into(), state, &kept).await.unwrap();
     }
 
+    /// Takes every place that logout requests sent by POST may wait in.
+    pub async fn fill_with_parked_logouts(&self) {
+        while self.hub.grants.park(&[]).await.is_ok() {}
+    }
+
     /// What the hub does by itself every few seconds.
     pub async fn refresh_client_keys(&self) {
         self.hub.grants.client_keys.refresh(&self.hub.env).await;

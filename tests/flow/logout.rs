@@ -250,6 +250,23 @@ async fn a_post_from_another_site_is_parked_and_finds_its_cookies_by_get() {
     assert!(browser.open(&late).await.is_question());
 }
 
+#[actix_web::test]
+async fn a_flood_of_posts_with_one_hint_keeps_nobody_from_signing_out() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let tokens = sign_in(&browser, "bakery", "angela").await;
+    hub.fill_with_parked_logouts().await;
+    let asked = asking("bakery", &tokens.raw_id_token);
+    let answer = hub.browser().post(&form(&asked), Some("cross-site")).await;
+    // Not kept: it goes on as it would have come by GET.
+    assert_eq!((answer.status, answer.header("location")), (303, url(&asked).as_str()));
+    assert_eq!(browser.open(answer.header("location")).await.url, back_at("bakery"));
+    assert!(!is_signed_in(&browser, "bakery").await);
+    // The ways back from identity providers have their own places.
+    let asked: Vec<(&str, &str)> = asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    hub.keep_logout("amandier", &"b".repeat(43), &asked).await;
+}
+
 // R171, R172
 #[actix_web::test]
 async fn the_way_back_from_an_identity_provider_is_taken_once_and_by_that_one() {

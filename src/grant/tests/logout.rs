@@ -83,12 +83,13 @@ async fn a_logout_record_is_taken_once_within_ten_minutes_and_by_its_own_connect
 }
 
 #[tokio::test]
-async fn what_is_parked_is_no_logout_record_and_takes_a_bounded_place() {
-    let hub = Hub::with(Capacities { logouts: 1, ..ROOMY });
+async fn a_flood_of_parked_requests_is_bounded_and_takes_no_logout_records_place() {
+    let hub = Hub::with(Capacities { parked: 1, ..ROOMY });
     let pairs = [("state".to_owned(), "s".to_owned())];
     let ticket = hub.grants.park(&pairs).await.unwrap();
     assert_eq!(hub.grants.park(&pairs).await.unwrap_err(), ErrorCode::StoreFull);
     assert_eq!(hub.grants.take_destination(&"idp".into(), ticket.reveal()).await, Ok(None));
+    assert_eq!(hub.grants.keep_destination(&"idp".into(), "bits", &NOWHERE).await, Ok(()));
     assert_eq!(hub.grants.unpark(ticket.reveal()).await, Ok(Some(pairs.to_vec())));
     assert_eq!(hub.grants.unpark(ticket.reveal()).await, Ok(None));
 }
