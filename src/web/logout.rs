@@ -142,9 +142,9 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
     let locale = locale(request, &wishes(params));
     let destination = Destination { service_provider: named.map(|hint| hint.audience), back };
     let mut response = match (verdict, said, &cookie, session) {
-        (Verdict::AskFirst, Said::Nothing, Some(cookie), Some(session)) => {
+        (Verdict::AskFirst, Said::Nothing, cookie, session) => {
             hub.metrics.logout("asked");
-            let question = question(hub, locale, cookie, &session, &destination, params);
+            let question = question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
             return page(hub, 200, locale, |chrome| question.render(chrome));
         }
         (Verdict::AskFirst | Verdict::LogOut, _, Some(cookie), Some(session)) => {
@@ -194,20 +194,21 @@ fn logged_out(hub: &Hub, locale: Locale, destination: Option<&Destination>, unre
 fn question(
     hub: &Hub,
     locale: Locale,
-    cookie: &Secret<String>,
-    session: &Session,
+    cookie: Option<&Secret<String>>,
+    session: Option<&Session>,
     destination: &Destination,
     params: &Params,
 ) -> LogOutPage {
     let carried = carried(params);
-    let csrf = csrf::token(cookie, Purpose::LogOut, &shown(&carried));
+    // Where there is no cookie, there is nothing that another site could end.
+    let csrf = cookie.map(|cookie| ("csrf".to_owned(), csrf::token(cookie, Purpose::LogOut, &shown(&carried))));
     let federation = hub.federation.load();
     let service = destination.service_provider.as_ref().and_then(|id| federation.service(id));
-    let provider = hub.connectors.name(&session.connector);
+    let name = |id: &ConnectorId| hub.connectors.name(id).map_or_else(|| id.to_string(), |name| locale.pick(&name).to_owned());
     LogOutPage {
-        fields: std::iter::once(("csrf".to_owned(), csrf)).chain(carried).map(|(name, value)| Field::new(name, value)).collect(),
+        fields: csrf.into_iter().chain(carried).map(|(name, value)| Field::new(name, value)).collect(),
         service: service.map(|service| (locale.pick(&service.name).to_owned(), service.registration.home_page.clone())),
-        provider: provider.map_or_else(|| session.connector.to_string(), |name| locale.pick(&name).to_owned()),
+        provider: session.map(|session| name(&session.connector)),
     }
 }
 

@@ -164,6 +164,7 @@ progress-consent = Your information still has to be checked.
 log-out-title = Do you want to sign out?
 log-out-asked = “{ $service }” asks you to sign out.
 log-out-account = You are signed in here with your account “{ $provider }”. After signing out, each service will ask you to sign in again.
+log-out-nobody = It seems that nobody is signed in here in this browser. To be sure, you can sign out all the same.
 log-out-go = Sign out
 log-out-stay = Stay signed in and go back to “{ $service }”
 log-out-close = To stay signed in, just close this page.

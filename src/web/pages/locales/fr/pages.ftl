@@ -167,6 +167,7 @@ progress-consent = Il reste à vérifier vos informations.
 log-out-title = Voulez-vous vous déconnecter ?
 log-out-asked = « { $service } » vous propose de vous déconnecter.
 log-out-account = Vous êtes connecté ici avec votre compte « { $provider } ». Après la déconnexion, chaque service vous demandera de vous connecter à nouveau.
+log-out-nobody = Il semble que personne ne soit connecté ici dans ce navigateur. Pour en être sûr, vous pouvez tout de même vous déconnecter.
 log-out-go = Me déconnecter
 log-out-stay = Rester connecté et revenir à « { $service } »
 log-out-close = Pour rester connecté, fermez simplement cette page.
