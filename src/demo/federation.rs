@@ -174,8 +174,14 @@ internal_hosts = ["localhost"]
         (format!("connectors/{id}.toml"), file)
     }
 
-    /// A sandbox identity provider: this same program, whose persons are whoever one picks, on the hub's platform.
-    pub fn identity_provider_files(&self, provider: &IdentityProvider, address: &str) -> Result<Files, DemoFault> {
+    /// A sandbox identity provider: this same program, whose persons are whoever one picks, on the hub's platform. Who is
+    /// lost there begins again at the service provider: the hub has no page to begin at.
+    pub fn identity_provider_files(
+        &self,
+        provider: &IdentityProvider,
+        address: &str,
+        service_provider: &str,
+    ) -> Result<Files, DemoFault> {
         let IdentityProvider { id, french, english } = provider;
         let ((platform, suffix), hub) = (self.names(), &self.hub);
         // On high it proves any level that the person picks; picking too low a one shows what becomes of it.
@@ -206,7 +212,7 @@ limits = {{ workers = 1 }}
             r#"
 client_id = "demo-hub"
 name = {{ fr = "Le concentrateur de démonstration", en = "The demo hub" }}
-home_page = "{hub}/"
+home_page = "{service_provider}/"
 redirect_uris = ["{hub}/api/v2/callback/{id}"]
 post_logout_redirect_uris = ["{hub}/api/v2/session/end/{id}"]
 scopes = [{scopes}]

@@ -138,7 +138,7 @@ fn start_side(
     let identity_providers = listeners.identity_providers.iter().map(origin).collect::<Result<Vec<_>, _>>()?;
     let side = Side::new(platform, hub.clone(), identity_providers.clone(), env);
     for ((provider, address), listener) in IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers) {
-        let files = side.identity_provider_files(provider, address)?;
+        let files = side.identity_provider_files(provider, address, service_provider)?;
         // It has nobody upstream, and RSA keys take their time to make.
         let program = Program::build(&files.load()?, parts(UpstreamKeys::none(), env)?)?;
         started.push((program.start(listener, None)?, files));
