@@ -42,16 +42,22 @@ pub enum Authentication {
     /// The hash of each secret with its dates; whoever asks says what o'clock it is.
     SecretPost(Vec<DatedSecret>),
     SecretBasic(Vec<DatedSecret>),
+    /// By either of the two, one at a time: its file names neither.
+    Secret(Vec<DatedSecret>),
     /// Assertions signed with exactly this algorithm.
     PrivateKeyJwt(SigningAlg),
 }
 
 impl Authentication {
     fn of(client: &RegisteredClient) -> Self {
-        match client.file.token_endpoint_auth_method {
-            AuthMethod::ClientSecretPost => Self::SecretPost(client.secrets.clone()),
-            AuthMethod::ClientSecretBasic => Self::SecretBasic(client.secrets.clone()),
-            AuthMethod::PrivateKeyJwt => Self::PrivateKeyJwt(client.file.token_endpoint_auth_signing_alg.unwrap_or_default()),
+        match (client.file.token_endpoint_auth_method, client.file.rules) {
+            // Ordinary libraries differ in what they do unasked, and both is published.
+            (None, Rules::Openid) => Self::Secret(client.secrets.clone()),
+            (None, Rules::Federation) | (Some(AuthMethod::ClientSecretPost), _) => Self::SecretPost(client.secrets.clone()),
+            (Some(AuthMethod::ClientSecretBasic), _) => Self::SecretBasic(client.secrets.clone()),
+            (Some(AuthMethod::PrivateKeyJwt), _) => {
+                Self::PrivateKeyJwt(client.file.token_endpoint_auth_signing_alg.unwrap_or_default())
+            }
         }
     }
 }

@@ -304,9 +304,10 @@ pub struct ServiceProvider {
     /// A page that informs, an explicit yes, or, under `rules = "openid"`, nothing.
     #[serde(default)]
     pub consent: Consent,
-    /// How it proves at the token endpoint who it is.
+    /// How it proves at the token endpoint who it is. Default: client_secret_post; under `rules = "openid"` its secret
+    /// may come in the body or in the header.
     #[serde(default)]
-    pub token_endpoint_auth_method: AuthMethod,
+    pub token_endpoint_auth_method: Option<AuthMethod>,
     /// Algorithm that its client assertions are signed with, for `private_key_jwt`; ES256 when absent.
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<SigningAlg>,

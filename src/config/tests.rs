@@ -704,6 +704,22 @@ fn what_plain_openid_connect_registers_by_default() {
 }
 
 #[test]
+fn where_a_secret_goes_that_no_method_is_registered_for() {
+    let authentication = |more: &str| {
+        let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
+        let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
+        Federation::of(&loaded).unwrap().service(&"sp".into()).unwrap().authentication.clone()
+    };
+    use crate::config::federation::Authentication::{Secret, SecretBasic, SecretPost};
+    let (post, basic) = ["post", "basic"].map(|by| format!("token_endpoint_auth_method = \"client_secret_{by}\"")).into();
+    assert!(matches!(authentication(""), SecretPost(_)), "the federation's way");
+    assert!(matches!(authentication(&basic), SecretBasic(_)));
+    assert!(matches!(authentication("rules = \"openid\""), Secret(_)), "as ordinary libraries do it");
+    assert!(matches!(authentication(&format!("rules = \"openid\"\n{post}")), SecretPost(_)));
+    assert!(matches!(authentication(&format!("rules = \"openid\"\n{basic}")), SecretBasic(_)));
+}
+
+#[test]
 fn the_high_platform_refuses_plain_openid_connect() {
     let settings = SETTINGS.replace("\"standard\"", "\"high\"").replace("identity_source = \"provider\"\n", "");
     let service = SERVICE.replace("client_id = \"sp\"", "client_id = \"sp\"\nrules = \"openid\"");

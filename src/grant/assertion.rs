@@ -84,7 +84,7 @@ impl Grants {
         let client = claimed.and_then(|client_id| self.federation.load().active(client_id).cloned());
         let alg = client.as_ref().and_then(|client| match client.authentication {
             Authentication::PrivateKeyJwt(alg) => Some(alg),
-            Authentication::SecretPost(_) | Authentication::SecretBasic(_) => None,
+            Authentication::SecretPost(_) | Authentication::SecretBasic(_) | Authentication::Secret(_) => None,
         });
         let (Some(client), Some(alg)) = (&client, alg) else {
             self.spend_a_verification(assertion);

@@ -117,9 +117,9 @@ impl SecretBy {
     /// The secrets that may come this way; `None` if another method is registered.
     fn registered(self, registered: &Authentication) -> Option<&[DatedSecret]> {
         match (self, registered) {
-            (Self::Post, Authentication::SecretPost(secrets)) | (Self::Basic, Authentication::SecretBasic(secrets)) => {
-                Some(secrets)
-            }
+            (Self::Post, Authentication::SecretPost(secrets))
+            | (Self::Basic, Authentication::SecretBasic(secrets))
+            | (Self::Post | Self::Basic, Authentication::Secret(secrets)) => Some(secrets),
             _ => None,
         }
     }
