@@ -16,6 +16,7 @@ mod environment;
 mod facts;
 pub mod federation;
 pub mod model;
+pub mod oauth2;
 mod problem;
 mod reference;
 mod register;
@@ -32,6 +33,8 @@ mod validity;
 
 #[cfg(test)]
 mod committed;
+#[cfg(test)]
+mod kinds_tests;
 #[cfg(test)]
 mod tests;
 

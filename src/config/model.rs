@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::oauth2::Oauth2Kind;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
@@ -426,7 +427,7 @@ pub struct ConnectorFile {
     /// What this identity provider's `mfa` stands for, as `["pwd", "otp"]`.
     #[serde(default)]
     pub mfa: Vec<String>,
-    /// `[kind.oidc]` or `[kind.persona]`.
+    /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.persona]`.
     pub kind: ConnectorKind,
 }
 
@@ -443,8 +444,12 @@ pub struct Levels {
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum ConnectorKind {
     Oidc(Box<OidcKind>),
+    Oauth2(Box<Oauth2Kind>),
     Persona(PersonaKind),
 }
+
+/// Every kind, as its table is called.
+pub const KINDS: [&str; 3] = ["oidc", "oauth2", "persona"];
 
 /// An OpenID Connect identity provider.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

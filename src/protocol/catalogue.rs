@@ -148,6 +148,10 @@ catalogue! {
     UserinfoAudience = "Y020054" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information names another issuer or audience.";
     UserinfoTime = "Y020055" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information has expired or is not valid yet.";
     UserinfoKey = "Y020056" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is signed with an unknown key.";
+    // What a code was exchanged for, and userinfo without an ID token.
+    IdpAccessTokenMissing = "Y020120" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token answer has no access token.";
+    IdpTokenType = "Y020121" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's access token is of a type that the hub does not know.";
+    UserinfoSubjectMissing = "Y020122" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider's user information lacks the claim that names its subject.";
     // Encrypted answers, ID tokens and user information alike; the operator's line says which.
     SealMissing = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is only signed, and encryption is registered.";
     SealMalformed = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is malformed.";
