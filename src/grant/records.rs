@@ -61,7 +61,12 @@ pub(super) fn token_key(token: &str) -> Key {
 
 /// A logout's way back: of one connector, so that no other can use it up.
 pub(super) fn logout_key(connector: &ConnectorId, state: &str) -> Key {
-    key(Kind::Logout, &format!("{connector}\n{state}"))
+    key(Kind::Logout, &format!("back\n{connector}\n{state}"))
+}
+
+/// Where a logout sent its browser: for the same request of the same session again.
+pub(super) fn departed_key(cookie: &str, destination: &[u8]) -> Key {
+    key(Kind::Logout, &format!("departed\n{cookie}\n{}", digest::base64url(destination)))
 }
 
 /// A logout request that came by POST, and waits for its browser's cookies.

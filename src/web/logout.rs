@@ -141,19 +141,21 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
     };
     let locale = locale(request, &wishes(params));
     let destination = Destination { service_provider: named.map(|hint| hint.audience), back };
-    let mut response = match (verdict, said, &cookie, session) {
+    let departed = match (verdict, said, &cookie, session) {
         (Verdict::AskFirst, Said::Nothing, cookie, session) => {
             hub.metrics.logout("asked");
             let question = question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
             return page(hub, 200, locale, |chrome| question.render(chrome));
         }
         (Verdict::AskFirst | Verdict::LogOut, _, Some(cookie), Some(session)) => {
-            match hub.logouts.log_out(cookie, &session, &destination).await {
-                Ok(departed) => depart(hub, locale, departed, &destination),
-                Err(code) => return problem::not_logged_out(hub, request, code),
-            }
+            hub.logouts.log_out(cookie, &session, &destination).await
         }
-        _ => depart(hub, locale, Departed::Already, &destination),
+        (_, _, Some(cookie), None) => hub.logouts.repeat(cookie, &destination).await,
+        _ => Ok(Departed::Already),
+    };
+    let mut response = match departed {
+        Ok(departed) => depart(hub, locale, departed, &destination),
+        Err(code) => return problem::not_logged_out(hub, request, code),
     };
     if cookie.is_some() {
         add_cookie(&mut response, &hub.cookies.forget_session());
