@@ -80,7 +80,7 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
         // Nothing may be shown, so there is no page to go to: the answer is known from the session alone.
         let session = hub.cookies.session(request);
         return match hub.logins.step(&opened.hash, Request::Look { reuse: None }, session).await {
-            Ok(reply) => login::respond(hub, request, &opened.hash, &opened.cookie, reply, login::From::Page),
+            Ok(reply) => login::respond(hub, request, &opened.hash, &opened.cookie, reply, login::From::Authorize),
             Err(_) => refuse(&redirect, ErrorCode::Unavailable),
         };
     }

@@ -33,6 +33,8 @@ pub enum From {
     Callback,
     Form,
     Page,
+    /// The authorization request itself, in one step: the browser never hears of the login.
+    Authorize,
 }
 
 /// `GET /api/v2/interaction/{hash}`.
@@ -220,7 +222,7 @@ pub fn respond(
         }
         Answer::Problem(problem) => problem::of_login(hub, request, hash, cookie, problem, &standing),
     };
-    if standing.over {
+    if standing.over && from != From::Authorize {
         let now = hub.env.now();
         add_cookie(&mut response, &hub.cookies.set_login(hash, cookie, now, now + AFTERLIFE));
     }
@@ -254,7 +256,7 @@ async fn close_the_oldest(hub: &Hub, request: &HttpRequest) -> Vec<Cookie<'stati
 fn fragment_free(location: &str, from: From) -> String {
     match from {
         From::Callback => format!("{location}#"),
-        From::Form | From::Page => location.to_owned(),
+        From::Form | From::Page | From::Authorize => location.to_owned(),
     }
 }
 
