@@ -235,6 +235,7 @@ fn demo_signed_in(level: Level) -> DemoSignedIn {
             level.as_str()
         )),
         userinfo: token(format!("{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}")),
+        data_provider: Some("{\n  \"active\": true,\n  \"aud\": \"demo-data\"\n}".into()),
         token_answer: format!("{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"),
     }
 }

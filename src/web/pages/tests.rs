@@ -192,6 +192,7 @@ fn script_in_names_and_values_stays_inert() {
             ProgressPage { service: evil(), stage: Stage::Away { provider: evil() }, ways: vec![] }.render(chrome),
             LoggedOutPage { service: Some(evil()), way: Some(way), unreached: Some(evil()) }.render(chrome),
             DemoSignedIn {
+                data_provider: Some(evil()),
                 level: Level::Eidas2,
                 claims: vec![Fact { name: evil(), value: evil() }],
                 id_token: TokenParts { seal: Some(evil()), header: evil(), payload: evil() },
