@@ -59,7 +59,9 @@ impl DemoDataProvider {
 async fn tell(this: web::Data<DemoDataProvider>, request: HttpRequest) -> HttpResponse {
     let challenge = |challenge| HttpResponse::Unauthorized().insert_header((header::WWW_AUTHENTICATE, challenge)).finish();
     let sent = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
-    let Some(access_token) = sent.and_then(|sent| sent.strip_prefix("Bearer ")) else { return challenge("Bearer") };
+    // RFC 9110, 11.1: the scheme in any case.
+    let sent = sent.and_then(|sent| sent.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
+    let Some((_, access_token)) = sent else { return challenge("Bearer") };
     match this.ask(access_token).await {
         // RFC 7662, 2.2: nothing else of an answer counts before this.
         Ok(told) if told.get("active") == Some(&Value::Bool(true)) => {
@@ -135,10 +137,12 @@ mod tests {
     #[actix_web::test]
     async fn a_live_token_opens_and_the_question_is_a_form() {
         let told = json!({ "active": true, "sub": "pairwise" });
-        let (status, challenge, body, asked) = answer(Some(told.clone()), Some("Bearer T")).await;
-        assert_eq!((status, challenge.as_str()), (StatusCode::OK, ""));
-        assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), told);
-        assert_eq!(asked, "client_id=demo-data&client_secret=a+secret+%26+more&token=T");
+        for authorization in ["Bearer T", "bearer T"] {
+            let (status, challenge, body, asked) = answer(Some(told.clone()), Some(authorization)).await;
+            assert_eq!((status, challenge.as_str()), (StatusCode::OK, ""));
+            assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), told);
+            assert_eq!(asked, "client_id=demo-data&client_secret=a+secret+%26+more&token=T");
+        }
     }
 
     #[actix_web::test]

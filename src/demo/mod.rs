@@ -62,6 +62,8 @@ pub struct Addresses {
     /// The hub's probes and metrics.
     pub private: String,
     pub identity_providers: Vec<String>,
+    /// The API that is called with an access token.
+    pub data_provider: String,
 }
 
 /// Every listener of the demo, taken before anything starts: a taken port leaves nothing half begun.
@@ -159,7 +161,8 @@ fn start_side(
     let files = side.hub_files(service_provider, keys, env)?;
     let program = Program::build(&files.load()?, parts(UpstreamKeys::ephemeral(env.now())?, env)?)?;
     started.push((program.start(listeners.hub, Some(listeners.private))?, files));
-    Ok((side, Addresses { hub, private, identity_providers }, listeners.data_provider))
+    let data_provider = format!("{}{}", side.data_provider, data_provider::PATH);
+    Ok((side, Addresses { hub, private, identity_providers, data_provider }, listeners.data_provider))
 }
 
 fn served(server: Server) -> ServerHandle {
