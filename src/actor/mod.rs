@@ -11,6 +11,7 @@
 //!                                              └▶ ConnectorActor (one per IdP)             └▶ register, grant
 //! ```
 
+pub mod blocks;
 pub mod connector;
 mod identify;
 mod login;

@@ -1,6 +1,8 @@
 //! The registry: it starts an actor for each connector, replaces one that has died, and publishes an immutable map of the
 //! ways to them. What is so of a connector is in the federation's snapshot; an actor is only a way to call.
 
+mod blocked;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,6 +10,7 @@ use std::time::Duration;
 use actix::prelude::*;
 use arc_swap::ArcSwap;
 
+use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorHandle};
 use crate::assurance::{At, Level};
 use crate::config::{ConfiguredConnector, ConnectorFacts, Current, Federation};
@@ -17,6 +20,8 @@ use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, Closed};
 use crate::telemetry::Metrics;
+
+pub use blocked::{BlockRow, By, ConnectorRow, ConnectorState, NewBlock, Unset};
 
 /// How often the registry looks for connector actors that have died.
 const ROUND: Duration = Duration::from_secs(1);
@@ -63,6 +68,8 @@ pub struct Connectors {
     actors: Arc<ArcSwap<Actors>>,
     federation: Current,
     order: Arc<[ConnectorId]>,
+    /// Kill switches by command.
+    blocks: Blocks,
 }
 
 /// One line of the choice page.
@@ -74,16 +81,19 @@ pub struct ChoiceEntry {
     pub obstacle: Option<Obstacle>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Obstacle {
     Off,
+    /// A kill switch is in force: the operator's word for the person by language, empty without one.
+    Blocked(Arc<BTreeMap<String, String>>),
     NotForThisService,
     LevelTooLow,
 }
 
-impl From<Closed> for Obstacle {
-    fn from(closed: Closed) -> Self {
+impl Obstacle {
+    fn of(closed: Closed, word: impl FnOnce() -> Arc<BTreeMap<String, String>>) -> Self {
         match closed {
+            Closed::ConnectorBlocked | Closed::Suspended => Self::Blocked(word()),
             Closed::ConnectorUnknown | Closed::ConnectorOff => Self::Off,
             Closed::ServiceProviderInactive | Closed::Blocked => Self::NotForThisService,
             Closed::LevelTooHigh | Closed::LevelTooLow => Self::LevelTooLow,
@@ -103,7 +113,9 @@ impl Connectors {
             .map(|(id, connector)| ChoiceEntry {
                 id: id.clone(),
                 name: Arc::clone(&connector.name),
-                obstacle: gate::may(&gate_facts(&federation, client_id, id), At::Asked(level)).err().map(Obstacle::from),
+                obstacle: gate::may(&self.facts_in(&federation, client_id, id), At::Asked(level))
+                    .err()
+                    .map(|closed| Obstacle::of(closed, || self.word(client_id, id))),
             })
             .collect()
     }
@@ -118,20 +130,14 @@ impl Connectors {
         self.actors.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
     }
 
-    /// The connector's actor, unless its file switches it off.
+    /// The connector's actor, unless its file switches it off, or a block for everybody is in force.
     pub(super) fn enabled(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
-        let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled);
+        let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled) && !self.is_blocked(id);
         self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
     }
 
     pub(super) fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
         self.actors.load().get(id).map(|entry| Arc::clone(&entry.plan.connector))
-    }
-
-    /// The facts that the gate judges, as they are now.
-    #[must_use]
-    pub fn facts(&self, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
-        gate_facts(&self.federation.load(), client_id, id)
     }
 }
 
@@ -165,6 +171,8 @@ impl Gate for Connectors {
         gate::may(&self.facts(client_id, connector), at).map_err(|closed| match closed {
             Closed::ConnectorUnknown => ErrorCode::IdpUnknown,
             Closed::ConnectorOff => ErrorCode::IdpOff,
+            Closed::ConnectorBlocked => ErrorCode::IdpBlocked,
+            Closed::Suspended => ErrorCode::IdpBlockedForService,
             Closed::ServiceProviderInactive | Closed::Blocked => ErrorCode::GateClosed,
             Closed::LevelTooHigh | Closed::LevelTooLow => ErrorCode::AcrTooLow,
         })
@@ -192,6 +200,7 @@ pub struct Means {
     pub federation: Current,
     /// Order on the choice page; connectors not named follow by name.
     pub order: Vec<ConnectorId>,
+    pub blocks: Blocks,
     /// Calls to one identity provider at once.
     pub calls: usize,
     pub metrics: Arc<Metrics>,
@@ -207,8 +216,8 @@ impl Registry {
     /// view, already filled.
     #[must_use]
     pub fn start(plans: Vec<Plan>, means: Means) -> Connectors {
-        let Means { federation, order, calls, metrics, arbiters, reader, reload } = means;
-        let connectors = Connectors { actors: Arc::default(), federation, order: order.into() };
+        let Means { federation, order, blocks, calls, metrics, arbiters, reader, reload } = means;
+        let connectors = Connectors { actors: Arc::default(), federation, order: order.into(), blocks };
         let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters, reader, reload };
         registry.apply(Changes { plans, gone: Vec::new() });
         match registry.arbiters.first().cloned() {
@@ -228,7 +237,7 @@ impl Registry {
             facts.remove(id);
         }
         for plan in changes.plans {
-            facts.insert(plan.id.clone(), Arc::new(ConnectorFacts::of(&plan.configured.file)));
+            facts.insert(plan.id.clone(), Arc::new(ConnectorFacts::of(&plan.configured)));
             actors.insert(plan.id.clone(), Arc::new(self.activate(plan)));
         }
         self.connectors.actors.store(Arc::new(actors.clone()));

@@ -8,10 +8,11 @@ use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
+use super::blocks::Block;
 use super::model::{ConnectorFile, ConnectorKind, KINDS, OidcKind, PersonaKind, SecretRef, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::{Source, problem_of_file};
-use super::{Context, oauth2, secrets, text, toml_files};
+use super::{Context, blocks, oauth2, secrets, text, toml_files};
 
 /// A connector whose file holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -21,6 +22,8 @@ pub struct ConfiguredConnector {
     pub file: ConnectorFile,
     /// The hub's secret at the identity provider; `None` for kinds that have none.
     pub client_secret: Option<Secret<String>>,
+    /// From its `[[block]]` tables.
+    pub blocks: Vec<Block>,
 }
 
 /// Whether `persona` connectors are allowed.
@@ -90,7 +93,9 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
     if let ConnectorKind::Persona(PersonaKind { persons: Some(path) }) = &mut file.kind {
         *path = context.folder.join(&*path);
     }
-    if problems.is_empty() { Ok(ConfiguredConnector { id: ConnectorId::from(stem), file, client_secret }) } else { Err(problems) }
+    let id = ConnectorId::from(stem);
+    let blocks = blocks::of_file(&source, &id, &file.block, &mut problems);
+    if problems.is_empty() { Ok(ConfiguredConnector { id, file, client_secret, blocks }) } else { Err(problems) }
 }
 
 fn check(

@@ -4,7 +4,9 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::model::{ConnectorFile, Levels};
+use super::blocks::Block;
+use super::connectors::ConfiguredConnector;
+use super::model::Levels;
 
 /// One connector, as its file has it.
 #[derive(Clone, PartialEq, Debug)]
@@ -17,17 +19,21 @@ pub struct ConnectorFacts {
     pub amr: Vec<String>,
     /// What this identity provider's `mfa` stands for.
     pub mfa: Vec<String>,
+    /// Kill switches of its file.
+    pub blocks: Arc<[Block]>,
 }
 
 impl ConnectorFacts {
     #[must_use]
-    pub fn of(file: &ConnectorFile) -> Self {
+    pub fn of(configured: &ConfiguredConnector) -> Self {
+        let file = &configured.file;
         Self {
             name: Arc::new(file.name.clone()),
             enabled: file.enabled,
             levels: file.levels,
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),
+            blocks: configured.blocks.clone().into(),
         }
     }
 }

@@ -207,7 +207,7 @@ impl Federation {
         let unavailable = if loaded.settings.choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
         let services = loaded.service_providers.values().map(Service::of);
         let federation = Self { openid_scopes, ..Self::new(services, scopes, unavailable) };
-        let connectors = loaded.connectors.values().map(|found| (found.id.clone(), Arc::new(ConnectorFacts::of(&found.file))));
+        let connectors = loaded.connectors.values().map(|found| (found.id.clone(), Arc::new(ConnectorFacts::of(found))));
         Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)).with_connectors(connectors))
     }
 

@@ -1,12 +1,14 @@
 //! From where a login stands to what a page shows.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
 use super::pages::{self, Banner, ChoicePage, ConsentPage, Locale, Provider, Question, Refusal, Unavailable};
 use crate::actor::{Obstacle, Standing};
-use crate::ids::{InteractionHash, Secret};
+use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Consenting, Source};
 
 pub fn choice(
@@ -25,6 +27,7 @@ pub fn choice(
             None => providers.push(Provider { id: entry.id.to_string(), name, logo: None }),
             Some(_) if hub.federation.load().unavailable == crate::config::Unavailable::Hidden => {}
             Some(Obstacle::Off) => unavailable.push(Unavailable { name, reason: Refusal::Off }),
+            Some(Obstacle::Blocked(word)) => unavailable.push(Unavailable { name, reason: refusal(locale, &word) }),
             Some(Obstacle::NotForThisService) => unavailable.push(Unavailable { name, reason: Refusal::NotForThisService }),
             Some(Obstacle::LevelTooLow) => unavailable.push(Unavailable { name, reason: Refusal::TooLow }),
         }
@@ -40,6 +43,7 @@ pub fn choice(
         unavailable,
         query,
         banner: banner.map(|banner| Banner {
+            message: banner.connector.as_ref().and_then(|id| word(hub, locale, standing, id)),
             provider: banner
                 .connector
                 .and_then(|id| hub.connectors.name(&id))
@@ -50,6 +54,16 @@ pub fn choice(
         }),
         notice: None,
     }
+}
+
+fn refusal(locale: Locale, word: &BTreeMap<String, String>) -> Refusal {
+    if word.is_empty() { Refusal::Blocked } else { Refusal::Message(locale.pick(word).to_owned()) }
+}
+
+/// What the operator has to say to the person while a kill switch is in force.
+pub fn word(hub: &Hub, locale: Locale, standing: &Standing, connector: &ConnectorId) -> Option<String> {
+    let word = hub.connectors.word(&standing.client_id, connector);
+    Some(locale.pick(&word).to_owned()).filter(|word| !word.is_empty())
 }
 
 pub fn consent(
