@@ -6,8 +6,11 @@ pub mod administer;
 mod check;
 pub mod explain;
 mod keys;
+pub mod plan;
 mod prepare;
+mod private;
 mod register;
+mod reload;
 
 use std::net::{SocketAddr, TcpListener};
 use std::num::NonZeroU32;
@@ -24,10 +27,12 @@ pub use self::check::{Findings, check, probe, probe_client_keys};
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
 pub use self::register::ask_register;
+use self::reload::Follower;
+pub use self::reload::Reload;
 use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Logouts, Means, logins};
-use crate::config::Loaded;
 use crate::config::model::{IdentitySource, Limits, SubjectSource};
+use crate::config::{Current, Loaded};
 use crate::connector;
 use crate::env::Env;
 use crate::grant::mistakes::{Allowed, Mistakes};
@@ -46,7 +51,7 @@ use crate::token::keyring::JWKS_CACHE;
 use crate::web::admin::{self, Admin};
 use crate::web::cookies::Cookies;
 use crate::web::pages;
-use crate::web::private::{self, Readiness};
+use crate::web::private::Readiness;
 use crate::web::shell::Shell;
 use crate::web::{Hub, Sandbox, routes};
 
@@ -74,8 +79,6 @@ pub enum BuildFault {
     Register(String),
     #[error(transparent)]
     SubjectKey(#[from] crate::identity::sub::SubjectKeyFault),
-    #[error("the scope table is unusable: {0}")]
-    Scopes(#[from] crate::identity::scopes::ScopeTableFault),
     #[error(transparent)]
     ClientKeys(#[from] crate::grant::client_keys::DirectoryFault),
     #[error(transparent)]
@@ -113,6 +116,7 @@ pub struct Program {
     metrics: Arc<Metrics>,
     readiness: Arc<Readiness>,
     admin: Arc<Admin>,
+    reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
     shutdown: Duration,
@@ -136,9 +140,10 @@ impl Program {
             register,
             blocks,
             subject_keys,
-            discovery,
+            publication,
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
+        let federation = Current::new(federation);
         let store = store(loaded, &metrics);
         let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } = keys::share(keys, &settings.keys, &env);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
@@ -147,7 +152,7 @@ impl Program {
         let arbiters: Vec<Arbiter> = (0..workers).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
 
-        let connectors = Registry::start(
+        let (connectors, registry) = Registry::start(
             plans,
             registry::Means {
                 federation: federation.clone(),
@@ -156,10 +161,19 @@ impl Program {
                 calls: settings.limits.calls_per_connector,
                 metrics: Arc::clone(&metrics),
                 arbiters: handles.clone(),
-                reader: prepare::reader(loaded, connector_means),
-                reload: Duration::from_secs(settings.limits.reload_seconds),
             },
         );
+        let reload = Follower {
+            files: loaded.files.clone(),
+            connectors: connector_means,
+            publication,
+            registry,
+            client_keys: Arc::clone(&client_keys),
+            metrics: Arc::clone(&metrics),
+            env: env.clone(),
+            round: Duration::from_secs(settings.limits.reload_seconds),
+        }
+        .start();
         let session_limits = session::Limits {
             idle: settings.lifetimes.session_idle(settings.platform),
             life: settings.lifetimes.session(settings.platform),
@@ -215,7 +229,6 @@ impl Program {
             theme: pages::Theme::from(&loaded.theme),
             logo: loaded.theme.logo.clone(),
             sandbox: if settings.sandbox { Sandbox::On } else { Sandbox::Off },
-            discovery: discovery.into(),
             federation,
             keyring,
             upstream_keys,
@@ -225,7 +238,9 @@ impl Program {
         admin::report_blocks(&hub);
         let admin = Arc::new(Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env));
         let shutdown = Duration::from_secs(settings.limits.shutdown_seconds);
-        Ok(Self { hub, shell, admin, metrics, readiness: Arc::default(), arbiters, workers, shutdown })
+        let told = reload.clone();
+        let readiness = Arc::new(Readiness::default().with_detail("config", move || told.complaints()));
+        Ok(Self { hub, shell, admin, metrics, readiness, reload, arbiters, workers, shutdown })
     }
 
     /// What an in-process test serves requests from.
@@ -243,6 +258,12 @@ impl Program {
     #[must_use]
     pub fn shell(&self) -> Arc<Shell> {
         Arc::clone(&self.shell)
+    }
+
+    /// What follows the files.
+    #[must_use]
+    pub fn reload(&self) -> Reload {
+        self.reload.clone()
     }
 
     /// Listens. `private` carries probes and metrics, and must not be reachable from outside.
@@ -265,8 +286,9 @@ impl Program {
         .disable_signals()
         .listen(public)?
         .run();
-        let private =
-            private.map(|listener| private_server(listener, &self.readiness, &self.metrics, &self.admin)).transpose()?;
+        let private = private
+            .map(|listener| private::server(listener, &self.readiness, &self.metrics, &self.admin, &self.reload))
+            .transpose()?;
         let handles = (public.handle(), private.as_ref().map(Server::handle));
         if let Some(private) = private {
             actix::spawn(private);
@@ -277,6 +299,7 @@ impl Program {
             public: handles.0,
             private: handles.1,
             readiness: self.readiness,
+            reload: self.reload,
             logins,
             arbiters: self.arbiters,
             shutdown: self.shutdown,
@@ -291,6 +314,9 @@ pub struct Running {
     public: ServerHandle,
     private: Option<ServerHandle>,
     readiness: Arc<Readiness>,
+    /// The files are followed as long as this is there.
+    #[expect(dead_code, reason = "held, not asked")]
+    reload: Reload,
     logins: Logins,
     arbiters: Vec<Arbiter>,
     shutdown: Duration,
@@ -323,20 +349,6 @@ impl Running {
             private.stop(true).await;
         }
     }
-}
-
-fn private_server(
-    listener: TcpListener,
-    readiness: &Arc<Readiness>,
-    metrics: &Arc<Metrics>,
-    admin: &Arc<Admin>,
-) -> std::io::Result<Server> {
-    let (readiness, metrics, admin) = (Arc::clone(readiness), Arc::clone(metrics), Arc::clone(admin));
-    let server = HttpServer::new(move || {
-        let (readiness, metrics, admin) = (Arc::clone(&readiness), Arc::clone(&metrics), Arc::clone(&admin));
-        App::new().configure(move |config| private::configure(config, readiness, metrics, admin::scope(admin)))
-    });
-    Ok(server.workers(1).shutdown_timeout(1).disable_signals().listen(listener)?.run())
 }
 
 fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {

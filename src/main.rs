@@ -47,6 +47,18 @@ enum Command {
         #[arg(long)]
         online: bool,
     },
+    /// Say what a reload would change, and which service providers it touches. Ends with 0 if nothing, 2 if something would
+    /// change, 1 if the files are faulty or there is nothing to hold them against.
+    Plan {
+        #[arg(long, default_value = "config")]
+        config: PathBuf,
+        /// Hold the files against those of this folder, instead of what a running hub has in use.
+        #[arg(long)]
+        against: Option<PathBuf>,
+        /// For machines.
+        #[arg(long)]
+        json: bool,
+    },
     /// Run both platforms, each a hub and two sandbox identity providers, and a service provider, all on this machine.
     Demo {
         /// Port of the standard hub; the others follow from it, up to 20 above. 0 takes free ones.
@@ -149,6 +161,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
     match command {
         Command::Serve { config } => serve(&config)?,
         Command::Check { config, online } => return check(&config, online),
+        Command::Plan { config, against, json } => return plan(&config, against.as_deref(), json),
         Command::Demo { port } => demo(port)?,
         Command::Errors { markdown: true } => print!("{}", catalogue::markdown()),
         Command::Errors { markdown: false } => print!("{}", catalogue::table()),
@@ -250,6 +263,29 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
         }
     }
     Ok(if all_well { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// What differs, for whoever is about to put files in place.
+const CHANGES: u8 = 2;
+
+fn plan(folder: &Path, against: Option<&Path>, json: bool) -> Result<ExitCode, String> {
+    let (next, env) = (load(folder)?, Env::system());
+    let faults = app::plan::faults(&next, &env);
+    if !faults.is_empty() {
+        let faults: Vec<_> = faults.iter().map(ToString::to_string).collect();
+        return Err(format!("a reload would refuse these files\n{}", faults.join("\n")));
+    }
+    let before = match against {
+        Some(other) => load(other)?.files.outline(),
+        None => in_system(async { app::plan::in_use(next.settings.private.listen).await.map_err(|fault| fault.to_string()) })?,
+    };
+    let changes = before.changes(&next.files.outline());
+    if json {
+        println!("{}", serde_json::to_string_pretty(&changes).map_err(|error| error.to_string())?);
+    } else {
+        print!("{}", changes.report());
+    }
+    Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHANGES) })
 }
 
 fn keys(command: KeysCommand) -> Result<(), String> {

@@ -23,6 +23,7 @@ mod flow {
     mod logout;
     mod openid;
     mod policy;
+    mod reload;
     mod revocation;
     mod sandbox;
     mod sessions;

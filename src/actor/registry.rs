@@ -13,7 +13,8 @@ use arc_swap::ArcSwap;
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorHandle};
 use crate::assurance::{At, Level};
-use crate::config::{ConfiguredConnector, ConnectorFacts, Current, Federation};
+use crate::config::outline::Fields;
+use crate::config::{ConnectorFacts, Current, Federation};
 use crate::connector::Connector;
 use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};
@@ -32,32 +33,38 @@ pub struct Plan {
     pub id: ConnectorId,
     pub connector: Arc<dyn Connector>,
     /// What it was built from: a file that says the same again changes nothing.
-    pub configured: Arc<ConfiguredConnector>,
+    pub fields: Arc<Fields>,
 }
 
-/// Reads the connector files again: what is new, changed or gone against what is known. It may block.
-pub type Reader = Arc<dyn Fn(&Known) -> Changes + Send + Sync>;
-
-/// The connectors that run, by what they were built from.
-pub type Known = BTreeMap<ConnectorId, Arc<ConfiguredConnector>>;
-
-/// What a reading of the files found. A bad file is in none of these: its last good version goes on.
-#[derive(Default)]
-pub struct Changes {
-    /// New ones, and those that say something else than before.
+/// From now on these connectors and this federation count, together.
+#[derive(Message)]
+#[rtype(result = "()")]
+pub struct Switch {
+    /// Connectors that are new or have changed. One that isn't in the federation goes; all others keep their actors.
     pub plans: Vec<Plan>,
-    pub gone: Vec<ConnectorId>,
+    pub federation: Federation,
+}
+
+/// The way to the registry, for whoever reads the files.
+#[derive(Clone)]
+pub struct RegistryHandle(Addr<Registry>);
+
+/// The registry's arbiter has gone down.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[error("the registry of connectors is gone")]
+pub struct RegistryGone;
+
+impl RegistryHandle {
+    /// # Errors
+    /// The registry is gone; nothing has changed then.
+    pub async fn switch(&self, switch: Switch) -> Result<(), RegistryGone> {
+        self.0.send(switch).await.map_err(|_| RegistryGone)
+    }
 }
 
 struct Entry {
     handle: ConnectorHandle,
     plan: Plan,
-}
-
-impl Entry {
-    fn known(entry: &Arc<Self>) -> (ConnectorId, Arc<ConfiguredConnector>) {
-        (entry.plan.id.clone(), Arc::clone(&entry.plan.configured))
-    }
 }
 
 type Actors = BTreeMap<ConnectorId, Arc<Entry>>;
@@ -191,8 +198,6 @@ pub struct Registry {
     calls: usize,
     metrics: Arc<Metrics>,
     arbiters: Vec<ArbiterHandle>,
-    reader: Reader,
-    reload: Duration,
 }
 
 /// What the registry works with.
@@ -206,64 +211,37 @@ pub struct Means {
     pub metrics: Arc<Metrics>,
     /// Where connectors live; they must not be web workers.
     pub arbiters: Vec<ArbiterHandle>,
-    pub reader: Reader,
-    /// Between two readings of the files.
-    pub reload: Duration,
 }
 
 impl Registry {
     /// Starts the registry on the first of the arbiters, spreads the connectors over all of them, and gives the shared
     /// view, already filled.
     #[must_use]
-    pub fn start(plans: Vec<Plan>, means: Means) -> Connectors {
-        let Means { federation, order, blocks, calls, metrics, arbiters, reader, reload } = means;
+    pub fn start(plans: Vec<Plan>, means: Means) -> (Connectors, RegistryHandle) {
+        let Means { federation, order, blocks, calls, metrics, arbiters } = means;
         let connectors = Connectors { actors: Arc::default(), federation, order: order.into(), blocks };
-        let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters, reader, reload };
-        registry.apply(Changes { plans, gone: Vec::new() });
-        match registry.arbiters.first().cloned() {
-            Some(arbiter) => drop(Self::start_in_arbiter(&arbiter, |_| registry)),
-            None => drop(Actor::start(registry)),
-        }
-        connectors
+        let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters };
+        let actors = plans.into_iter().map(|plan| (plan.id.clone(), Arc::new(registry.activate(plan)))).collect();
+        connectors.actors.store(Arc::new(actors));
+        let address = match registry.arbiters.first().cloned() {
+            Some(arbiter) => Self::start_in_arbiter(&arbiter, |_| registry),
+            None => Actor::start(registry),
+        };
+        (connectors, RegistryHandle(address))
     }
 
-    /// Switches to a new snapshot at once; logins under way find their connector by its id in whichever there is. New actors
-    /// are there before anyone may call them, and old ones go when nobody may any more.
-    fn apply(&self, changes: Changes) {
-        let federation = self.connectors.federation.load();
-        let mut facts = federation.connectors().clone();
+    /// New actors are there before anyone may call them, and old ones go when nobody may any more; in between, everything
+    /// changes at once. Logins under way find their connector by its id, and are judged by whichever snapshot there is.
+    fn switch(&self, Switch { plans, federation }: Switch) {
         let mut actors = Actors::clone(&self.connectors.actors.load());
-        for id in &changes.gone {
-            facts.remove(id);
-        }
-        for plan in changes.plans {
-            facts.insert(plan.id.clone(), Arc::new(ConnectorFacts::of(&plan.configured)));
+        for plan in plans {
             actors.insert(plan.id.clone(), Arc::new(self.activate(plan)));
         }
-        self.connectors.actors.store(Arc::new(actors.clone()));
-        self.connectors.federation.switch(Federation::clone(&federation).with_connectors(facts));
-        actors.retain(|id, _| !changes.gone.contains(id));
+        let mut stay = actors.clone();
+        stay.retain(|id, _| federation.connector(id).is_some());
         self.connectors.actors.store(Arc::new(actors));
-    }
-
-    /// An event would only be a hint: the whole folder is read, and contents are compared.
-    fn read_again(&self, ctx: &mut Context<Self>) {
-        let known: Known = self.connectors.actors.load().values().map(Entry::known).collect();
-        let reader = Arc::clone(&self.reader);
-        let reading = tokio::task::spawn_blocking(move || reader(&known));
-        ctx.spawn(reading.into_actor(self).map(|outcome, registry, _| match outcome {
-            Ok(changes) if changes.plans.is_empty() && changes.gone.is_empty() => {}
-            Ok(changes) => {
-                for plan in &changes.plans {
-                    tracing::info!(connector = %plan.id, "the connector's file is new or has changed, and is applied");
-                }
-                for id in &changes.gone {
-                    tracing::info!(connector = %id, "the connector's file is gone, and so is the connector");
-                }
-                registry.apply(changes);
-            }
-            Err(fault) => tracing::error!(%fault, "the connector files can't be read again; the last good ones stay"),
-        }));
+        self.connectors.federation.switch(federation);
+        self.connectors.actors.store(Arc::new(stay));
     }
 
     fn activate(&self, plan: Plan) -> Entry {
@@ -299,6 +277,12 @@ impl Actor for Registry {
 
     fn started(&mut self, ctx: &mut Self::Context) {
         ctx.run_interval(ROUND, |registry, _| registry.replace_the_dead());
-        ctx.run_interval(self.reload, |registry, ctx| registry.read_again(ctx));
+    }
+}
+
+impl Handler<Switch> for Registry {
+    type Result = ();
+    fn handle(&mut self, switch: Switch, _: &mut Self::Context) {
+        self.switch(switch);
     }
 }

@@ -29,8 +29,8 @@ pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
     // Metadata and keys are public: nothing is proven to, or opened of, an identity provider here.
     let means = connector_means(loaded, env, None);
     let mut findings = Vec::new();
-    for configured in loaded.connectors.values() {
-        let plan = plan(configured, &means)?;
+    for (configured, fields) in loaded.files.connectors().values() {
+        let plan = plan(configured, fields, &means)?;
         findings.push((plan.id.to_string(), plan.connector.warm().await.map_err(|fault| fault.to_string())));
     }
     // R009: on the high platform it is never asked, so whether it is well is nothing to fail over.
@@ -49,7 +49,7 @@ pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
 /// # Errors
 /// An address that must not be called, or a federation that can't be had.
 pub async fn probe_client_keys(loaded: &Loaded, env: &Env) -> Result<Vec<(ClientId, Result<(), FetchFault>)>, BuildFault> {
-    let federation = Federation::of(loaded)?;
+    let federation = Federation::of(loaded);
     let metrics = Arc::new(Metrics::new(env.now())?);
     Ok(KeyDirectory::new(&federation, &metrics)?.probe(&federation).await)
 }

@@ -99,7 +99,7 @@ pub fn explain(
         .get(&id)
         .ok_or_else(|| Unknown::Connector { asked: connector.to_owned(), known: listed(loaded.connectors.keys()) })?;
     let platform = loaded.settings.platform;
-    let federation = Federation::of(loaded)?;
+    let federation = Federation::of(loaded);
     let facts = gate_facts(&federation, &client_id, &id);
     let asked = authorize::level_asked(acr_values, claims, federation.rules(&client_id), platform);
     let mut verdict = judge(platform, asked, &facts, &connector::agreement(&configured.file));

@@ -58,7 +58,8 @@ pub(super) fn admin_token(
 }
 
 /// Where a listener on every address is found.
-const fn from_this_machine(listen: SocketAddr) -> SocketAddr {
+#[must_use]
+pub const fn from_this_machine(listen: SocketAddr) -> SocketAddr {
     let ip = match listen.ip() {
         IpAddr::V4(Ipv4Addr::UNSPECIFIED) => IpAddr::V4(Ipv4Addr::LOCALHOST),
         IpAddr::V6(Ipv6Addr::UNSPECIFIED) => IpAddr::V6(Ipv6Addr::LOCALHOST),

@@ -10,8 +10,9 @@ use super::Context;
 use super::address::{self, Http};
 use super::model::{JwksSource, ServiceProvider};
 use super::problem::Problem;
+use super::regular;
 use super::source::Source;
-use crate::egress::guard::Schemes;
+use crate::egress::guard::{self, Schemes};
 use crate::protocol::acr::Platform;
 use crate::protocol::alg::EncryptionAlg;
 use crate::token::ClientKeys;
@@ -49,11 +50,19 @@ pub enum KeySource {
 }
 
 /// An address to fetch keys from, and what the guard must know to let it pass.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub struct JwksUri {
     pub uri: Url,
     pub schemes: Schemes,
     pub internal_hosts: Vec<String>,
+}
+
+impl JwksUri {
+    /// What the guard must know, whatever the address.
+    #[must_use]
+    pub fn rules(&self) -> (Schemes, &[String]) {
+        (self.schemes, &self.internal_hosts)
+    }
 }
 
 /// How a service provider's answers are encrypted (R005, R007); the content always with A256GCM.
@@ -162,7 +171,7 @@ fn inline(source: &Source, jwks: &JwksSource, folder: &Path) -> Result<ClientKey
                 a kid";
     let (key, bytes) = match (&jwks.file, jwks.keys.as_slice()) {
         (Some(path), []) => {
-            let bytes = std::fs::read(folder.join(path)).map_err(|_| {
+            let bytes = regular::read(&folder.join(path)).map_err(|_| {
                 let mend = "put the JWK Set there; the path counts from the configuration folder";
                 source.problem("jwks.file", "names a file that is missing or can't be read", mend)
             })?;
@@ -180,6 +189,10 @@ fn fetched(source: &Source, given: &GivenKeys<'_>, uri: &str) -> Result<JwksUri,
     let (schemes, http) =
         if given.insecure_http { (Schemes::HttpToo, Http::Anywhere) } else { (Schemes::HttpsOnly, Http::Nowhere) };
     let uri = address::absolute(uri, http).map_err(|(what, mend)| source.problem("jwks_uri", what, mend))?;
+    guard::admits(schemes, given.internal_hosts, &uri).map_err(|fault| {
+        let mend = "publish the keys at a public address, or name the host in internal_hosts";
+        source.problem("jwks_uri", format!("can't be called: {fault}"), mend)
+    })?;
     Ok(JwksUri { uri, schemes, internal_hosts: given.internal_hosts.to_vec() })
 }
 

@@ -1,7 +1,7 @@
 //! The files of connectors, each on its own: a bad one harms no other (architecture, rules 4 and 9; decisions 8 to 10).
 
 use std::collections::BTreeMap;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use crate::assurance::amr;
 use crate::ids::{ConnectorId, Secret};
@@ -63,17 +63,12 @@ const PROTOCOL_PARAMETERS: [&str; 19] = [
     "ui_locales",
 ];
 
-/// A connector's file by its path, whose stem is its id.
-pub type Outcome = (std::path::PathBuf, Result<ConfiguredConnector, Vec<Problem>>);
-
-/// Reads every `*.toml` of the folder, in order of name; good and bad files side by side, for the caller that keeps a
-/// bad one's last good version.
+/// The files of the folder, in order of name; each stem is a connector's id.
 ///
 /// # Errors
 /// The folder itself can't be read.
-pub fn load_folder(folder: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result<Vec<Outcome>, Problem> {
-    let files = toml_files(folder, "create it; each identity provider is one .toml file there")?;
-    Ok(files.into_iter().map(|path| (path.clone(), load_file(&path, sandbox, context))).collect())
+pub fn files(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
+    toml_files(folder, "create it; each identity provider is one .toml file there")
 }
 
 /// Reads and checks one file.
@@ -81,15 +76,23 @@ pub fn load_folder(folder: &Path, sandbox: Sandbox, context: &Context<'_>) -> Re
 /// # Errors
 /// Every problem of that file.
 pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
-    let mut problems = Vec::new();
+    let source = Source::read(path).map_err(|problem| vec![problem])?;
+    configured(&source, sandbox, context)
+}
+
+/// Checks one file that was read.
+///
+/// # Errors
+/// Every problem of that file.
+pub fn configured(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
+    let (mut problems, path) = (Vec::new(), source.path());
     let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
     if !ConnectorId::is_well_formed(stem) {
         let mend = "rename it: 1 to 64 characters of a-z, 0-9 and -, then .toml; confirm is taken";
         problems.push(problem_of_file(path, "the file's name is not a connector's id", mend));
     }
-    let source = Source::read(path).map_err(|problem| vec![problem])?;
     let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else { return Err(problems) };
-    let client_secret = check(&source, &file, sandbox, context, &mut problems);
+    let client_secret = check(source, &file, sandbox, context, &mut problems);
     if let ConnectorKind::Persona(PersonaKind { persons: Some(path) }) = &mut file.kind {
         *path = context.folder.join(&*path);
     }

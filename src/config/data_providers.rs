@@ -98,12 +98,7 @@ pub struct Draft {
 impl Draft {
     /// For the checks over all files.
     pub fn party(&self) -> Party<'_> {
-        Party {
-            source: &self.source,
-            client_id: &self.file.client_id,
-            sector: self.file.sector.as_deref(),
-            subject_key_version: self.file.subject_key_version,
-        }
+        Party::of_data_provider(&self.source, &self.file)
     }
 }
 
@@ -116,7 +111,7 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
     let files = toml_files(folder, mend).map_err(|problem| problems.push(problem)).unwrap_or_default();
     let mut drafts = Vec::new();
     for path in files {
-        match Source::read(&path) {
+        match Source::read_in(folder, &path) {
             Ok(source) => {
                 if let Some(file) = source.shape(problems) {
                     drafts.push(Draft { source, file });
@@ -128,41 +123,35 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
     drafts
 }
 
-/// Checks each file; the answer counts only if `problems` did not grow.
+/// Checks what a file says, as far as it depends on no other file; the answer counts only if `problems` did not grow.
 pub fn check(
-    drafts: Vec<Draft>,
-    scopes: &BTreeMap<Scope, Vec<String>>,
+    source: &Source,
+    file: DataProvider,
     newest_subject_key: u32,
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
-) -> BTreeMap<ClientId, RegisteredDataProvider> {
-    let mut registered = BTreeMap::new();
-    for Draft { source, file } in drafts {
-        together::usable_id(&source, &file.client_id, problems);
-        text::check(&source, "name", &file.name, problems);
-        together::named_sector(&source, file.sector.as_deref(), problems);
-        learnable(&source, &file, scopes, problems);
-        let secrets = client_auth::secrets(&source, &file.secrets, context, problems);
-        if file.secrets.is_empty() {
-            let what = "is empty, so that it could never have a token introspected";
-            problems.push(source.problem("secrets", what, "give one or two secrets"));
-        }
-        let keys = client_keys::source(&source, &GivenKeys::from(&file), context, problems);
-        form(&source, &file, &keys, problems);
-        let without_secret = (!secrets.is_empty()).then(|| {
-            let what = "holds no secret that is valid now: every introspection by this data provider is refused";
-            source.problem("secrets", what, "add a secret, or correct the dates; then restart")
-        });
-        let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
-        let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
-        let client_id = file.client_id.clone();
-        registered.insert(client_id, RegisteredDataProvider { file, secrets, without_secret, sector, subject_key_version, keys });
+) -> RegisteredDataProvider {
+    together::usable_id(source, &file.client_id, problems);
+    text::check(source, "name", &file.name, problems);
+    together::named_sector(source, file.sector.as_deref(), problems);
+    let secrets = client_auth::secrets(source, &file.secrets, context, problems);
+    if file.secrets.is_empty() {
+        let what = "is empty, so that it could never have a token introspected";
+        problems.push(source.problem("secrets", what, "give one or two secrets"));
     }
-    registered
+    let keys = client_keys::source(source, &GivenKeys::from(&file), context, problems);
+    form(source, &file, &keys, problems);
+    let without_secret = (!secrets.is_empty()).then(|| {
+        let what = "holds no secret that is valid now: every introspection by this data provider is refused";
+        source.problem("secrets", what, "add a secret, or correct the dates")
+    });
+    let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
+    let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
+    RegisteredDataProvider { file, secrets, without_secret, sector, subject_key_version, keys }
 }
 
 /// A data provider to which every token looks inactive, or which waits for an e-mail address that never comes, is refused.
-fn learnable(source: &Source, file: &DataProvider, table: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
+pub fn against_scopes(source: &Source, file: &DataProvider, table: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
     together::known_scopes(source, &file.scopes, ("scopes", table), problems);
     if file.scopes.iter().all(|scope| scope.as_str() == "openid") {
         let what = "names no scope but openid, so that every token would be inactive to it";

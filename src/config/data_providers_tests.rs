@@ -47,11 +47,11 @@ fn a_good_file_is_a_data_provider_and_no_folder_is_none() {
     let archive = loaded.data_providers.get("archive").unwrap();
     assert_eq!(archive.secrets[0].sha256, crate::digest::sha256(CLIENT_SECRET.as_bytes()));
     assert_eq!((archive.sector.as_str(), archive.subject_key_version), ("archive", 1));
-    let federation = Federation::of(&loaded).unwrap();
+    let federation = Federation::of(&loaded);
     let archive = federation.data_provider(&"archive".into()).unwrap();
     assert_eq!((archive.active, archive.form), (true, IntrospectionForm::Json));
     assert!(federation.service(&"archive".into()).is_none(), "it can't ask for a login");
-    let off = Federation::of(&with("active = false").loaded()).unwrap();
+    let off = Federation::of(&with("active = false").loaded());
     assert_eq!(off.active_data_providers().count(), 0);
 }
 
@@ -61,7 +61,7 @@ fn the_form_of_answers_is_what_the_file_says() {
         ("introspection_signed_response_alg = \"ES256\"", IntrospectionForm::Jwt { alg: SigningAlg::ES256, sealed: None }),
         (ENCRYPTED, IntrospectionForm::Jwt { alg: SigningAlg::RS256, sealed: Some(EncryptionAlg::EcdhEs) }),
     ] {
-        let federation = Federation::of(&with(lines).loaded()).unwrap();
+        let federation = Federation::of(&with(lines).loaded());
         assert_eq!(federation.data_provider(&"archive".into()).unwrap().form, expected);
     }
 }

@@ -8,7 +8,7 @@ use serde_json::{Map, Value};
 
 use super::model::AuthMethod;
 use super::{AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
-use crate::identity::scopes::{self, Presumed, ScopeTable, ScopeTableFault};
+use crate::identity::scopes::{self, Presumed, ScopeTable};
 use crate::identity::{Claim, Identity};
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
@@ -63,7 +63,7 @@ impl Authentication {
 }
 
 impl Service {
-    fn of(client: &RegisteredClient) -> Self {
+    pub(super) fn of(client: &RegisteredClient) -> Self {
         let file = &client.file;
         Self {
             registration: Registration {
@@ -123,7 +123,7 @@ pub enum IntrospectionForm {
 }
 
 impl DataProvider {
-    fn of(registered: &RegisteredDataProvider) -> Self {
+    pub(super) fn of(registered: &RegisteredDataProvider) -> Self {
         let file = &registered.file;
         Self {
             client_id: file.client_id.clone(),
@@ -161,6 +161,8 @@ pub struct Federation {
     pub openid_scopes: ScopeTable,
     /// Hide what can't be chosen instead of greying it.
     pub unavailable: Unavailable,
+    /// The discovery document that goes with all this, as JSON; empty until it is written.
+    pub discovery: Arc<str>,
 }
 
 /// What the choice page does with connectors that can't be chosen.
@@ -181,7 +183,19 @@ impl Federation {
             scopes,
             openid_scopes: ScopeTable::openid(),
             unavailable,
+            discovery: Arc::default(),
         }
+    }
+
+    /// `rest`, with these in place of what parties there were.
+    pub(super) fn of_shared(
+        services: impl Iterator<Item = Arc<Service>>,
+        data_providers: impl Iterator<Item = Arc<DataProvider>>,
+        rest: Self,
+    ) -> Self {
+        let services = services.map(|service| (service.registration.client_id.clone(), service)).collect();
+        let data_providers = data_providers.map(|provider| (provider.client_id.clone(), provider)).collect();
+        Self { services, data_providers, ..rest }
     }
 
     /// With these in place of what data providers there were.
@@ -198,17 +212,9 @@ impl Federation {
     }
 
     /// Of a configuration that was loaded and checked.
-    ///
-    /// # Errors
-    /// A scope that releases a claim which doesn't exist.
-    pub fn of(loaded: &Loaded) -> Result<Self, ScopeTableFault> {
-        let scopes = ScopeTable::from_names(&loaded.scopes.scopes)?;
-        let openid_scopes = ScopeTable::from_names(&loaded.scopes.openid)?;
-        let unavailable = if loaded.settings.choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
-        let services = loaded.service_providers.values().map(Service::of);
-        let federation = Self { openid_scopes, ..Self::new(services, scopes, unavailable) };
-        let connectors = loaded.connectors.values().map(|found| (found.id.clone(), Arc::new(ConnectorFacts::of(found))));
-        Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)).with_connectors(connectors))
+    #[must_use]
+    pub fn of(loaded: &Loaded) -> Self {
+        loaded.files.federation()
     }
 
     /// A service provider of this id, active or not.

@@ -4,11 +4,13 @@
 //!
 //! [`load`] reads a folder: `passerelle.toml` (with `PASSERELLE_…` variables over it), `service-providers/*.toml`,
 //! `data-providers/*.toml`, `scopes.toml`, the theme, and the connectors' folder. It gives either a whole, checked [`Loaded`] or every
-//! [`Problem`] that was found; never a part. A running hub re-reads connectors alone, by [`connectors::load_folder`].
+//! [`Problem`] that was found; never a part. A running hub reads all but `passerelle.toml` and the theme again, by
+//! [`Files::read`].
 
 pub mod access;
 mod address;
 pub mod blocks;
+pub mod changes;
 mod client_auth;
 pub mod client_keys;
 pub mod connectors;
@@ -17,11 +19,14 @@ pub mod data_providers;
 mod environment;
 mod facts;
 pub mod federation;
+pub mod files;
 pub mod model;
 pub mod oauth2;
+pub mod outline;
 mod problem;
 mod reference;
 mod register;
+mod regular;
 mod schema;
 pub mod scopes;
 mod secrets;
@@ -55,6 +60,7 @@ pub use data_providers::RegisteredDataProvider;
 pub use environment::Environment;
 pub use facts::ConnectorFacts;
 pub use federation::{DataProvider, Federation, Service, Unavailable};
+pub use files::Files;
 pub use model::{ConnectorFile, ServiceProvider, Settings};
 pub use problem::{Problem, report};
 pub use reference::reference_markdown;
@@ -91,8 +97,8 @@ pub struct Loaded {
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
     pub scopes: scopes::Tables,
     pub theme: Theme,
-    /// Where it came from, for what is read again while the hub runs.
-    pub source: Origin,
+    /// The files that are read again while the hub runs.
+    pub files: Files,
     /// What is allowed but deserves a line in the log at every start.
     pub warnings: Vec<Problem>,
 }
@@ -103,26 +109,6 @@ impl Loaded {
         let locked_out = self.service_providers.values().filter_map(move |client| client.locked_out(now));
         let of_data_providers = self.data_providers.values().filter_map(move |client| client.locked_out(now));
         self.warnings.iter().chain(locked_out).chain(of_data_providers)
-    }
-}
-
-/// Where a configuration came from.
-#[derive(Clone, Debug)]
-pub struct Origin {
-    folder: PathBuf,
-    connectors: PathBuf,
-    environment: Environment,
-    sandbox: Sandbox,
-}
-
-impl Origin {
-    /// Reads the connector files again, good and bad side by side.
-    ///
-    /// # Errors
-    /// The folder itself can't be read.
-    pub fn connectors(&self) -> Result<Vec<connectors::Outcome>, Problem> {
-        let context = Context { folder: &self.folder, environment: &self.environment };
-        connectors::load_folder(&self.connectors, self.sandbox, &context)
     }
 }
 
@@ -176,55 +162,92 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         None => theme::built_in(problems),
     };
     // A connector is judged only once it is known whether this is a sandbox.
-    let connectors = match (sandbox, platform, connectors_path) {
-        (Some(sandbox), Some(platform), Some(path)) => all_connectors(&folder.join(path), sandbox, platform, &context, problems),
+    let connectors = match (sandbox, connectors_path) {
+        (Some(sandbox), Some(path)) => all_connectors(&folder.join(path), sandbox, &context, problems),
         _ => None,
     };
     let mut warnings = Vec::new();
-    if let (Some((connectors, of_connectors)), Some(platform)) = (&connectors, platform) {
-        service_providers::reachable(&drafts, connectors, platform, problems);
-        warnings.extend(of_connectors.iter().cloned());
+    if let (Some(connectors), Some(platform)) = (&connectors, platform) {
+        problems.extend(unreachable(&drafts, connectors, platform));
+        let of = |(source, connector): &(Source, ConfiguredConnector)| connectors::warnings(source.path(), connector, platform);
+        warnings.extend(connectors.iter().flat_map(of));
         let known = drafts.iter().map(|draft| &draft.file.client_id).collect();
         let folder = checked.as_ref().map_or(folder, |checked| checked.settings.connectors.as_path());
-        warnings.extend(blocks::warnings(folder, connectors.values(), &known));
+        warnings.extend(blocks::warnings(folder, connectors.iter().map(|(_, connector)| connector), &known));
     }
-    let scopes_or_built_in = scopes.clone().unwrap_or_default();
+    let scopes_or_built_in = scopes.as_ref().map(|(_, tables)| tables.clone()).unwrap_or_default();
     warnings.extend(drafts.iter().filter_map(warning_of_service_provider));
     let parties: Vec<_> =
         drafts.iter().map(service_providers::Draft::party).chain(data_drafts.iter().map(data_providers::Draft::party)).collect();
-    together::duplicates(&parties, problems);
-    together::sectors(&parties, problems);
-    if let Some(checked) = &checked {
-        together::key_versions(&parties, &checked.subject_keys, problems);
-    }
+    let conflicts = match &checked {
+        Some(checked) => together::conflicts(&parties, &checked.subject_keys),
+        None => together::duplicates(&parties).into_iter().chain(together::sectors(&parties)).collect(),
+    };
+    problems.extend(conflicts.into_iter().map(|conflict| conflict.problem));
     let newest = checked.as_ref().and_then(|checked| checked.subject_keys.keys().next_back().copied()).unwrap_or(1);
-    let service_providers = service_providers::check(drafts, &scopes_or_built_in, newest, platform, &context, problems);
-    let data_providers = data_providers::check(data_drafts, &scopes_or_built_in.scopes, newest, &context, problems);
+    let service = |service_providers::Draft { source, file }| {
+        service_providers::against_scopes(&source, &file, &scopes_or_built_in, problems);
+        let client = service_providers::check(&source, file, newest, platform, &context, problems);
+        (source, client)
+    };
+    let services: Vec<(Source, RegisteredClient)> = drafts.into_iter().map(service).collect();
+    let provider = |data_providers::Draft { source, file }| {
+        data_providers::against_scopes(&source, &file, &scopes_or_built_in.scopes, problems);
+        let registered = data_providers::check(&source, file, newest, &context, problems);
+        (source, registered)
+    };
+    let data_providers: Vec<(Source, RegisteredDataProvider)> = data_drafts.into_iter().map(provider).collect();
     if problems.len() > before {
         return None;
     }
-    let (source, checked, (connectors, _)) = (main?, checked?, connectors?);
-    warnings.extend(settings::warnings(&source, &checked.settings));
-    warnings.extend(emptiness(&source, &checked.settings, &connectors, &service_providers));
-    let origin = Origin {
+    let (source, checked) = (main?, checked?);
+    let judged = files::Judged { services, data_providers, connectors: connectors?, scopes: scopes? };
+    whole(folder, environment, (&source, checked), judged, theme?, warnings).map_err(|problem| problems.push(problem)).ok()
+}
+
+/// Everything is there and holds.
+fn whole(
+    folder: &Path,
+    environment: &Environment,
+    (source, checked): (&Source, settings::Checked),
+    judged: files::Judged,
+    theme: Theme,
+    mut warnings: Vec<Problem>,
+) -> Result<Loaded, Problem> {
+    let by_id = |(_, client): &(Source, RegisteredClient)| (client.file.client_id.clone(), client.clone());
+    let service_providers: BTreeMap<_, _> = judged.services.iter().map(by_id).collect();
+    let by_id = |(_, provider): &(Source, RegisteredDataProvider)| (provider.file.client_id.clone(), provider.clone());
+    let data_providers = judged.data_providers.iter().map(by_id).collect();
+    let by_id = |(_, connector): &(Source, ConfiguredConnector)| (connector.id.clone(), connector.clone());
+    let connectors = judged.connectors.iter().map(by_id).collect();
+    let scopes = judged.scopes.1.clone();
+    let settings::Checked { settings, base_url, subject_keys, admin_token, register } = checked;
+    warnings.extend(settings::warnings(source, &settings));
+    warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
+    let ground = files::Ground {
         folder: folder.to_owned(),
-        connectors: checked.settings.connectors.clone(),
+        connectors: settings.connectors.clone(),
         environment: environment.clone(),
-        sandbox: Sandbox::of(checked.settings.sandbox),
+        sandbox: Sandbox::of(settings.sandbox),
+        platform: settings.platform,
+        subject_keys: subject_keys.clone(),
+        unavailable: if settings.choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed },
     };
-    Some(Loaded {
-        source: origin,
-        issuer: format!("{}/api/v2", checked.settings.base_url),
-        settings: checked.settings,
-        base_url: checked.base_url,
-        subject_keys: checked.subject_keys,
-        admin_token: checked.admin_token,
-        register: checked.register,
+    let files = Files::of(ground, judged)?;
+    let issuer = format!("{}/api/v2", settings.base_url);
+    Ok(Loaded {
+        settings,
+        base_url,
+        issuer,
+        subject_keys,
+        admin_token,
+        register,
         service_providers,
         data_providers,
         connectors,
-        scopes: scopes?,
-        theme: theme?,
+        scopes,
+        theme,
+        files,
         warnings,
     })
 }
@@ -239,31 +262,42 @@ fn overlaid(source: Source, environment: &Environment, mut reserved: BTreeSet<St
     source.under(overlay)
 }
 
-type Connectors = (BTreeMap<ConnectorId, ConfiguredConnector>, Vec<Problem>);
-
 /// `None` when a file is bad: then nothing can be said about what service providers can reach.
 fn all_connectors(
     folder: &Path,
     sandbox: Sandbox,
-    platform: Platform,
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
-) -> Option<Connectors> {
-    let outcomes = connectors::load_folder(folder, sandbox, context).map_err(|problem| problems.push(problem)).ok()?;
-    let (mut good, mut warnings, mut whole) = (BTreeMap::new(), Vec::new(), true);
-    for (path, outcome) in outcomes {
-        match outcome {
-            Ok(connector) => {
-                warnings.extend(connectors::warnings(&path, &connector, platform));
-                good.insert(connector.id.clone(), connector);
-            }
-            Err(found) => {
-                problems.extend(found);
-                whole = false;
-            }
+) -> Option<Vec<(Source, ConfiguredConnector)>> {
+    let paths = connectors::files(folder).map_err(|problem| problems.push(problem)).ok()?;
+    let (mut good, before) = (Vec::new(), problems.len());
+    for path in paths {
+        let source = Source::read_in(folder, &path).map_err(|problem| vec![problem]);
+        match source.and_then(|source| Ok((connectors::configured(&source, sandbox, context)?, source))) {
+            Ok((connector, source)) => good.push((source, connector)),
+            Err(found) => problems.extend(found),
         }
     }
-    whole.then_some((good, warnings))
+    (problems.len() == before).then_some(good)
+}
+
+fn unreachable(
+    drafts: &[service_providers::Draft],
+    connectors: &[(Source, ConfiguredConnector)],
+    platform: Platform,
+) -> Vec<Problem> {
+    let of = |(source, connector): &'_ (Source, ConfiguredConnector)| (connector.file.levels.highest, source.path().to_owned());
+    let described: Vec<_> = connectors.iter().map(of).collect();
+    let ids = connectors.iter().map(|(_, connector)| &connector.id);
+    let connectors = ids.zip(described.iter().map(|(highest, path)| (*highest, path.as_path()))).collect();
+    let reach = service_providers::Reach { connectors, there: BTreeSet::new() };
+    let files = drafts.iter().map(|draft| (&draft.source, &draft.file));
+    service_providers::reachable(files, &reach, platform).into_iter().map(|conflict| conflict.problem).collect()
+}
+
+/// The connector that a file describes, by its name.
+fn connector_of(path: &Path) -> Option<ConnectorId> {
+    path.file_stem().and_then(|stem| stem.to_str()).map(ConnectorId::from)
 }
 
 /// Files that can't be read are told about when the connectors are loaded.
@@ -290,7 +324,11 @@ fn emptiness(
         warnings.push(problem_of_file(&settings.connectors, "the folder holds no connector: nobody can log in yet", mend));
     }
     if service_providers.is_empty() {
-        warnings.push(source.problem("", "there is no service provider yet", "add a file to service-providers/, then restart"));
+        warnings.push(source.problem(
+            "",
+            "there is no service provider yet",
+            "add a file to service-providers/; it is picked up without a restart",
+        ));
     }
     for (index, id) in settings.choice.order.iter().enumerate().filter(|(_, id)| !connectors.contains_key(*id)) {
         let what = format!("names {id}, for which there is no connector");
@@ -299,13 +337,14 @@ fn emptiness(
     warnings
 }
 
-/// The `*.toml` files of a folder, by name; hidden ones are left out (editors and Kubernetes keep their own there).
+/// What has the name of a `*.toml` file in a folder, in order; hidden ones are left out (editors and Kubernetes keep their own
+/// there). Whether each is a file is seen when it is read.
 fn toml_files(folder: &Path, mend: &str) -> Result<Vec<PathBuf>, Problem> {
     let entries =
         std::fs::read_dir(folder).map_err(|_| problem_of_file(folder, "the folder is missing or can't be read", mend))?;
     let is_ours = |path: &PathBuf| {
         let hidden = path.file_name().and_then(|name| name.to_str()).is_none_or(|name| name.starts_with('.'));
-        !hidden && path.extension().is_some_and(|extension| extension == "toml") && path.is_file()
+        !hidden && path.extension().is_some_and(|extension| extension == "toml")
     };
     let mut files: Vec<PathBuf> = entries.filter_map(|entry| Some(entry.ok()?.path())).filter(is_ours).collect();
     files.sort();

@@ -21,6 +21,16 @@ pub struct Problem {
     pub mend: String,
 }
 
+impl Problem {
+    /// All of it in one line, for a log and a probe.
+    #[must_use]
+    pub fn in_line(&self) -> String {
+        let line = self.line.map_or_else(String::new, |line| format!(":{line}"));
+        let key = if self.key.is_empty() { String::new() } else { format!("{} ", self.key) };
+        format!("{}{line} {key}{}; {}", self.file, self.what, self.mend)
+    }
+}
+
 impl fmt::Display for Problem {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.file)?;

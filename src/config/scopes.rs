@@ -11,6 +11,7 @@ use crate::identity::scopes::ScopeTable;
 use crate::ids::Scope;
 use crate::protocol::registration::Rules;
 
+use super::files::ABSENT;
 use super::problem::Problem;
 use super::source::Source;
 
@@ -51,17 +52,24 @@ impl Tables {
     }
 }
 
-pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<Tables> {
+pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<(Source, Tables)> {
     if !file.exists() {
-        return Some(Tables::default());
+        let source = Source::parse(file, ABSENT).map_err(|problem| problems.push(problem)).ok()?;
+        return Some((source, Tables::default()));
     }
     let source = Source::read(file).map_err(|problem| problems.push(problem)).ok()?;
+    let tables = read(&source, problems)?;
+    Some((source, tables))
+}
+
+/// The tables of a file that was read.
+pub fn read(source: &Source, problems: &mut Vec<Problem>) -> Option<Tables> {
     let written = source.shape::<ScopesFile>(problems)?;
     let built_in = || ScopeTable::openid().names();
     let tables = Tables { scopes: written.scopes, openid: written.openid.unwrap_or_else(built_in) };
     let before = problems.len();
-    check(&source, "scopes", &tables.scopes, &Claim::FEDERATION, problems);
-    check(&source, "openid", &tables.openid, &Claim::all().collect::<Vec<_>>(), problems);
+    check(source, "scopes", &tables.scopes, &Claim::FEDERATION, problems);
+    check(source, "openid", &tables.openid, &Claim::all().collect::<Vec<_>>(), problems);
     (problems.len() == before).then_some(tables)
 }
 
@@ -89,7 +97,7 @@ mod tests {
     #[test]
     fn the_file_for_operators_is_the_built_in_tables() {
         let mut problems = Vec::new();
-        let read = load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/scopes.toml")), &mut problems).unwrap();
+        let (_, read) = load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/scopes.toml")), &mut problems).unwrap();
         for (written, built_in) in [(read.scopes, ScopeTable::default()), (read.openid, ScopeTable::openid())] {
             assert_eq!(ScopeTable::from_names(&written), Ok(built_in));
         }

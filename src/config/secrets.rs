@@ -8,6 +8,7 @@ use crate::ids::Secret;
 use super::Context;
 use super::model::{ClientSecret, SecretRef};
 use super::problem::Problem;
+use super::regular;
 use super::source::Source;
 use super::validity::Validity;
 
@@ -66,14 +67,10 @@ fn digest(source: &Source, key: &str, secret: &ClientSecret, context: &Context<'
 
 fn from_file(source: &Source, key: &str, file: &Path, folder: &Path) -> Result<Secret<String>, Problem> {
     let path: PathBuf = folder.join(file);
-    let text = std::fs::read_to_string(&path).map_err(|error| {
-        let what = match error.kind() {
-            std::io::ErrorKind::NotFound => "names a file that is missing",
-            std::io::ErrorKind::InvalidData => "names a file that is not UTF-8 text",
-            _ => "names a file that can't be read",
-        };
-        source.problem(key, what, "put the secret there; the path counts from the configuration folder")
-    })?;
+    let refuse = |what: &str| source.problem(key, what, "put the secret there; the path counts from the configuration folder");
+    let bytes = regular::read(&path)
+        .map_err(|_| refuse(if path.exists() { "names a file that can't be read" } else { "names a file that is missing" }))?;
+    let text = String::from_utf8(bytes).map_err(|_| refuse("names a file that is not UTF-8 text"))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     not_empty(source, key, text.strip_suffix('\r').unwrap_or(text))
 }

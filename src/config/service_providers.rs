@@ -1,24 +1,23 @@
 //! The files of service providers, each on its own, and what they can reach (decisions 6, 15). What concerns those of
 //! data providers as well is in `together`.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::path::Path;
 
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId};
-use crate::protocol::acr::Platform;
+use crate::ids::ConnectorId;
+use crate::protocol::acr::{Level, Platform};
 use crate::protocol::registration::{Consent, Rules};
 
 use super::address::{self, Http};
 use super::client_auth;
 use super::client_keys::{self, AnswerEncryption, GivenKeys, KeySource};
-use super::connectors::ConfiguredConnector;
 use super::model::ServiceProvider;
 use super::problem::Problem;
 use super::scopes::Tables;
 use super::secrets::DatedSecret;
 use super::source::Source;
-use super::together::{self, Party};
+use super::together::{self, Conflict, Party};
 use super::{Context, text, toml_files};
 
 /// A service provider whose file holds.
@@ -57,12 +56,7 @@ pub struct Draft {
 impl Draft {
     /// For the checks over all files.
     pub fn party(&self) -> Party<'_> {
-        Party {
-            source: &self.source,
-            client_id: &self.file.client_id,
-            sector: self.file.sector.as_deref(),
-            subject_key_version: self.file.subject_key_version,
-        }
+        Party::of_service(&self.source, &self.file)
     }
 }
 
@@ -72,7 +66,7 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
     let files = toml_files(folder, mend).map_err(|problem| problems.push(problem)).unwrap_or_default();
     let mut drafts = Vec::new();
     for path in files {
-        match Source::read(&path) {
+        match Source::read_in(folder, &path) {
             Ok(source) => {
                 if let Some(file) = source.shape(problems) {
                     drafts.push(Draft { source, file });
@@ -84,85 +78,96 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
     drafts
 }
 
-/// Checks each file and all of them together; the answer counts only if `problems` did not grow. No `platform`: the
-/// settings can't be read, and what depends on it is left unsaid.
+/// Checks what a file says, as far as it depends on no other file; the answer counts only if `problems` did not grow. No
+/// `platform`: the settings can't be read, and what depends on it is left unsaid.
 pub fn check(
-    drafts: Vec<Draft>,
-    scopes: &Tables,
+    source: &Source,
+    file: ServiceProvider,
     newest_subject_key: u32,
     platform: Option<Platform>,
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
-) -> BTreeMap<ClientId, RegisteredClient> {
-    let mut registered = BTreeMap::new();
-    for Draft { source, file } in drafts {
-        one(&source, &file, scopes, problems);
-        rules(&source, &file, platform, problems);
-        let secrets = client_auth::secrets(&source, &file.secrets, context, problems);
-        let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
-        let keys = client_keys::source(&source, &GivenKeys::from(&file), context, problems);
-        client_auth::check(&source, &file, &keys, problems);
-        let encryption = platform.and_then(|platform| client_keys::encryption(&source, &file, &keys, platform, problems));
-        let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
-        let without_secret = (!secrets.is_empty()).then(|| {
-            let what = "holds no secret that is valid now: every token request of this service provider is refused";
-            source.problem("secrets", what, "add a secret, or correct the dates; then restart")
-        });
-        let registration = RegisteredClient { file, secrets, without_secret, sector, keys, encryption, subject_key_version };
-        registered.insert(registration.file.client_id.clone(), registration);
-    }
-    registered
+) -> RegisteredClient {
+    one(source, &file, problems);
+    rules(source, &file, platform, problems);
+    let secrets = client_auth::secrets(source, &file.secrets, context, problems);
+    let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
+    let keys = client_keys::source(source, &GivenKeys::from(&file), context, problems);
+    client_auth::check(source, &file, &keys, problems);
+    let encryption = platform.and_then(|platform| client_keys::encryption(source, &file, &keys, platform, problems));
+    let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
+    let without_secret = (!secrets.is_empty()).then(|| {
+        let what = "holds no secret that is valid now: every token request of this service provider is refused";
+        source.problem("secrets", what, "add a secret, or correct the dates")
+    });
+    RegisteredClient { file, secrets, without_secret, sector, keys, encryption, subject_key_version }
+}
+
+/// What a file is granted must be in the table that counts for it.
+pub fn against_scopes(source: &Source, file: &ServiceProvider, tables: &Tables, problems: &mut Vec<Problem>) {
+    let table = match file.rules {
+        Rules::Federation => "scopes",
+        Rules::Openid => "openid",
+    };
+    together::known_scopes(source, &file.scopes, (table, tables.of(file.rules)), problems);
+}
+
+/// The connectors that there are, as far as service providers depend on them.
+pub struct Reach<'a> {
+    /// Each with its highest level and its file.
+    pub connectors: BTreeMap<&'a ConnectorId, (Level, &'a Path)>,
+    /// Those whose file is there and bad may be named all the same.
+    pub there: BTreeSet<ConnectorId>,
 }
 
 /// An SP that could never log in is refused (decisions 15). Needs every connector's file to have been read.
-pub fn reachable(
-    drafts: &[Draft],
-    connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
+pub fn reachable<'a>(
+    services: impl IntoIterator<Item = (&'a Source, &'a ServiceProvider)>,
+    Reach { connectors, there }: &Reach<'_>,
     platform: Platform,
-    problems: &mut Vec<Problem>,
-) {
-    for Draft { source, file } in drafts {
+) -> Vec<Conflict> {
+    let mut found = Vec::new();
+    for (source, file) in services {
+        let with_connectors = |problem: Problem| {
+            let files = connectors.values().map(|(_, file)| *file).chain([source.path()]);
+            Conflict::new(problem, files)
+        };
         for (index, blocked) in file.blocked_connectors.iter().enumerate() {
-            if !connectors.contains_key(blocked) {
+            if !connectors.contains_key(blocked) && !there.contains(blocked) {
                 let mend = "remove it, or write the stem of a file in the connectors folder";
-                problems.push(source.problem(
-                    &format!("blocked_connectors[{index}]"),
-                    "names a connector that does not exist",
-                    mend,
-                ));
+                let what = "names a connector that does not exist";
+                let problem = source.problem(&format!("blocked_connectors[{index}]"), what, mend);
+                found.push(Conflict::new(problem, [source.path()]));
             }
         }
         // With no connector at all the hub may start: a file can be dropped in later. One that is switched off counts,
         // for it can be switched on again; a blocked one doesn't.
-        let mut left = connectors.values().filter(|connector| !file.blocked_connectors.contains(&connector.id)).peekable();
+        let mut left = connectors.iter().filter(|(id, _)| !file.blocked_connectors.contains(id)).peekable();
         if connectors.is_empty() {
             continue;
         }
         if left.peek().is_none() {
             let what = "blocks every connector, so that nobody could ever log in";
-            problems.push(source.problem("blocked_connectors", what, "leave at least one connector unblocked"));
+            found.push(with_connectors(source.problem("blocked_connectors", what, "leave at least one connector unblocked")));
             continue;
         }
         let lowest = platform.levels().first();
-        if !left.any(|connector| lowest.is_some_and(|lowest| connector.file.levels.highest >= *lowest)) {
+        if !left.any(|(_, (highest, _))| lowest.is_some_and(|lowest| highest >= lowest)) {
             let what = "leaves no connector that reaches the platform's lowest level";
-            problems.push(source.problem("blocked_connectors", what, "unblock or add a connector with a higher levels.highest"));
+            let mend = "unblock or add a connector with a higher levels.highest";
+            found.push(with_connectors(source.problem("blocked_connectors", what, mend)));
         }
     }
+    found
 }
 
-fn one(source: &Source, file: &ServiceProvider, tables: &Tables, problems: &mut Vec<Problem>) {
+fn one(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
     together::usable_id(source, &file.client_id, problems);
     text::check(source, "name", &file.name, problems);
     addresses(source, file, problems);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
         problems.push(source.problem("scopes", "lacks openid, without which no request is valid", "add \"openid\""));
     }
-    let table = match file.rules {
-        Rules::Federation => "scopes",
-        Rules::Openid => "openid",
-    };
-    together::known_scopes(source, &file.scopes, (table, tables.of(file.rules)), problems);
     together::named_sector(source, file.sector.as_deref(), problems);
 }
 

@@ -3,6 +3,7 @@
 //! figment merges and extracts; its messages and toml's print values, so none of them is passed on (only what kind of
 //! fault, and where).
 
+use std::cell::LazyCell;
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 
@@ -15,7 +16,9 @@ use toml::de::{DeTable, DeValue};
 
 use super::environment::Overlay;
 use super::problem::Problem;
+use super::regular;
 use super::schema::{self, Kind, Node};
+use crate::digest;
 
 pub struct Source {
     file: PathBuf,
@@ -23,18 +26,31 @@ pub struct Source {
     /// `public.listen` → line, counted from 1.
     lines: BTreeMap<String, usize>,
     overlay: Overlay,
+    /// SHA-256 of the text.
+    hash: [u8; 32],
+}
+
+impl std::fmt::Debug for Source {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_tuple("Source").field(&self.file).finish()
+    }
 }
 
 impl Source {
     /// Reads and parses a TOML file.
     pub fn read(file: &Path) -> Result<Self, Problem> {
-        let fault = |what: &str, mend: &str| problem_of_file(file, what, mend);
-        let bytes = std::fs::read(file).map_err(|error| match error.kind() {
-            std::io::ErrorKind::NotFound => fault("the file is missing", "create it, or point to the right folder"),
-            _ => fault("the file can't be read", "make it a file that this user may read"),
-        })?;
-        let text = String::from_utf8(bytes).map_err(|_| fault("the file is not UTF-8 text", "save it as UTF-8"))?;
-        Self::parse(file, &text)
+        Self::of_bytes(file, regular::read(file).map_err(|(what, mend)| problem_of_file(file, what, mend))?)
+    }
+
+    /// Reads and parses a file of a folder, which no link may lead out of.
+    pub fn read_in(folder: &Path, file: &Path) -> Result<Self, Problem> {
+        Self::of_bytes(file, bytes_in(folder, file)?)
+    }
+
+    /// Parses what was read of a file.
+    pub fn of_bytes(file: &Path, bytes: Vec<u8>) -> Result<Self, Problem> {
+        let not_text = |_| problem_of_file(file, "the file is not UTF-8 text", "save it as UTF-8");
+        Self::parse(file, &String::from_utf8(bytes).map_err(not_text)?)
     }
 
     /// Parses TOML text; `file` is only a name for messages.
@@ -51,12 +67,34 @@ impl Source {
         let mut lines = BTreeMap::new();
         index_table(text, "", spanned.get_ref(), &mut lines);
         let values = table.into_iter().map(|(key, value)| (key, figment_value(value))).collect();
-        Ok(Self { file: file.to_owned(), values, lines, overlay: Overlay::default() })
+        let hash = digest::sha256(text.as_bytes());
+        Ok(Self { file: file.to_owned(), values, lines, overlay: Overlay::default(), hash })
     }
 
     /// The file as the operator reached it.
     pub fn file(&self) -> impl std::fmt::Display + '_ {
         self.file.display()
+    }
+
+    pub fn path(&self) -> &Path {
+        &self.file
+    }
+
+    /// SHA-256 of the text.
+    pub const fn hash(&self) -> &[u8; 32] {
+        &self.hash
+    }
+
+    /// What stands in the file, by its keys of the first level.
+    pub const fn values(&self) -> &Dict {
+        &self.values
+    }
+
+    /// Files that `{ file = … }` tables and the like refer to, as they are written.
+    pub fn files_referred_to(&self) -> Vec<PathBuf> {
+        let mut names = Vec::new();
+        collect(&self.values, &["file", "persons"], &mut names);
+        names.into_iter().map(PathBuf::from).collect()
     }
 
     /// Lays environment variables over the file.
@@ -68,7 +106,7 @@ impl Source {
     /// Names of environment variables that `{ env = … }` tables refer to, here or through the overlay.
     pub fn variables_referred_to(&self) -> Vec<String> {
         let mut names = Vec::new();
-        collect_env(&self.values, &mut names);
+        collect(&self.values, &["env"], &mut names);
         names
     }
 
@@ -114,7 +152,8 @@ impl Source {
 
     /// Extracts the file's shape. All faults that leave the rest readable are told, not only the first.
     pub fn shape<T: DeserializeOwned + JsonSchema>(&self, problems: &mut Vec<Problem>) -> Option<T> {
-        let schema = schema::of::<T>();
+        // Only a fault needs it, and it takes longer to make than a file takes to read.
+        let schema = LazyCell::new(schema::of::<T>);
         let (mut file, mut overlay) = (self.values.clone(), self.overlay.values.clone());
         let mut told: Vec<Vec<String>> = Vec::new();
         loop {
@@ -168,6 +207,12 @@ impl Source {
             | Fault::UnsupportedKey(..) => self.problem(&key, "has not the form that is needed here", hint),
         }
     }
+}
+
+/// What is in a file of a folder, which no link may lead out of.
+pub fn bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Problem> {
+    let read = regular::stays_inside(file, folder).and_then(|()| regular::read(file));
+    read.map_err(|(what, mend)| problem_of_file(file, what, mend))
 }
 
 pub fn problem_of_file(file: &Path, what: &str, mend: &str) -> Problem {
@@ -261,17 +306,18 @@ fn remove_inside(value: &mut Value, path: &[String]) -> bool {
     }
 }
 
-fn collect_env(values: &Dict, names: &mut Vec<String>) {
+/// The texts at these keys, at any depth.
+fn collect(values: &Dict, keys: &[&str], names: &mut Vec<String>) {
     for (key, value) in values {
-        collect_env_inside(key, value, names);
+        collect_inside(key, value, keys, names);
     }
 }
 
-fn collect_env_inside(key: &str, value: &Value, names: &mut Vec<String>) {
+fn collect_inside(key: &str, value: &Value, keys: &[&str], names: &mut Vec<String>) {
     match value {
-        Value::String(_, name) if key == "env" => names.push(name.clone()),
-        Value::Dict(_, table) => collect_env(table, names),
-        Value::Array(_, items) => items.iter().for_each(|item| collect_env_inside("", item, names)),
+        Value::String(_, name) if keys.contains(&key) => names.push(name.clone()),
+        Value::Dict(_, table) => collect(table, keys, names),
+        Value::Array(_, items) => items.iter().for_each(|item| collect_inside("", item, keys, names)),
         _ => {}
     }
 }

@@ -79,6 +79,10 @@ impl Folder {
         self
     }
 
+    pub(super) fn path(&self) -> &Path {
+        self.root.path()
+    }
+
     fn load(&self) -> Result<Loaded, Vec<Problem>> {
         load(self.root.path(), &self.environment.iter().cloned().collect())
     }
@@ -693,7 +697,7 @@ fn what_plain_openid_connect_registers_by_default() {
     let service = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        let service = Federation::of(&loaded).unwrap().service(&"sp".into()).unwrap().clone();
+        let service = Federation::of(&loaded).service(&"sp".into()).unwrap().clone();
         (service.id_token_signed_response_alg, service.userinfo_signed_response_alg)
     };
     use crate::protocol::alg::SigningAlg::{ES256, RS256};
@@ -708,7 +712,7 @@ fn where_a_secret_goes_that_no_method_is_registered_for() {
     let authentication = |more: &str| {
         let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
         let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
-        Federation::of(&loaded).unwrap().service(&"sp".into()).unwrap().authentication.clone()
+        Federation::of(&loaded).service(&"sp".into()).unwrap().authentication.clone()
     };
     use crate::config::federation::Authentication::{Secret, SecretBasic, SecretPost};
     let (post, basic) = ["post", "basic"].map(|by| format!("token_endpoint_auth_method = \"client_secret_{by}\"")).into();

@@ -19,7 +19,7 @@ use url::{Host, Url};
 use crate::ids::Secret;
 
 /// Which schemes may be called.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Schemes {
     HttpsOnly,
     /// `insecure_http = true`.
@@ -90,8 +90,7 @@ impl Guard {
         limits: CallLimits,
         trust: Trust<'_>,
     ) -> Result<Self, GuardFault> {
-        let internal_hosts = internal_hosts.iter().map(|host| bare(host).to_ascii_lowercase()).collect();
-        let rules = Arc::new(AddressRules { schemes, internal_hosts });
+        let rules = Arc::new(AddressRules::new(schemes, internal_hosts));
         let refused = |error: &reqwest::Error| GuardFault::Unreachable { host: "any host".into(), why: root_cause(error) };
         let client = trust
             .of(reqwest::Client::builder())
@@ -165,6 +164,14 @@ impl<'c> AsyncHttpClient<'c> for Guard {
     }
 }
 
+/// Whether a guard of these rules would call this address, as far as the address alone tells.
+///
+/// # Errors
+/// `AddressForbidden`, with the reason.
+pub fn admits(schemes: Schemes, internal_hosts: &[String], url: &Url) -> Result<(), GuardFault> {
+    AddressRules::new(schemes, internal_hosts).admit(url)
+}
+
 struct AddressRules {
     schemes: Schemes,
     /// Lower case, without brackets.
@@ -172,6 +179,10 @@ struct AddressRules {
 }
 
 impl AddressRules {
+    fn new(schemes: Schemes, internal_hosts: &[String]) -> Self {
+        Self { schemes, internal_hosts: internal_hosts.iter().map(|host| bare(host).to_ascii_lowercase()).collect() }
+    }
+
     fn admit(&self, url: &Url) -> Result<(), GuardFault> {
         let host = url.host_str().unwrap_or_default();
         let refuse = |why: &str| Err(GuardFault::AddressForbidden(format!("{host}: {why}")));

@@ -95,19 +95,20 @@ impl Grants {
             });
         };
         let client_id = &client.registration.client_id;
-        let opened = self.open(client_id, assertion, alg).await?;
+        let opened = self.open(client, assertion, alg).await?;
         let now = self.env.now();
         let used = judge(&opened, client_id, &self.issuer, now)?;
         self.use_once(client_id, &used, now).await?;
         Ok(Arc::clone(client))
     }
 
-    async fn open(&self, client_id: &ClientId, assertion: &str, alg: SigningAlg) -> Result<Opened, AssertionFault> {
-        let keys = self.client_keys.keys(client_id).ok_or(AssertionFault::NoKeys)?;
+    async fn open(&self, client: &Service, assertion: &str, alg: SigningAlg) -> Result<Opened, AssertionFault> {
+        let client_id = &client.registration.client_id;
+        let keys = self.client_keys.keys(client_id, &client.keys).ok_or(AssertionFault::NoKeys)?;
         let mut opened = open_jws(assertion, alg, &keys.verification);
         if opened == Err(OpenFault::UnknownKey) {
             // The client may have rotated its keys since they were fetched.
-            let newer = self.client_keys.keys_anew(client_id, &keys, &self.env).await;
+            let newer = self.client_keys.keys_anew(client_id, &client.keys, &keys, &self.env).await;
             if !Arc::ptr_eq(&newer, &keys) {
                 opened = open_jws(assertion, alg, &newer.verification);
             }

@@ -8,11 +8,12 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use arc_swap::ArcSwap;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 
 use crate::config::{Federation, JwksUri, KeySource};
-use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
+use crate::egress::guard::{CallLimits, Guard, GuardFault};
 use crate::egress::kept::{Fetched, Kept, Standing, life_of};
 use crate::env::Env;
 use crate::ids::ClientId;
@@ -29,19 +30,16 @@ const CALLS: usize = 16;
 const LIMITS: CallLimits = CallLimits { body: 256 * 1024, ..CallLimits::DEFAULT };
 
 /// Where every client's keys are looked up. One for the program: ids of service providers and data providers are unique
-/// together.
+/// together. Which keys are whose is the federation's to say: whoever asks brings the source that counts for them.
 pub struct KeyDirectory {
-    sets: BTreeMap<ClientId, Set>,
-}
-
-enum Set {
-    Inline(Arc<ClientKeys>),
-    Published(Arc<Published>),
+    /// A client has two for the moment in which its file changes.
+    sets: ArcSwap<BTreeMap<ClientId, Vec<Arc<Published>>>>,
+    metrics: Arc<Metrics>,
 }
 
 struct Published {
     client_id: ClientId,
-    uri: String,
+    address: JwksUri,
     guard: Guard,
     kept: Kept<ClientKeys, FetchFault>,
     metrics: Arc<Metrics>,
@@ -85,35 +83,54 @@ impl KeyDirectory {
     /// # Errors
     /// An address that must not be called.
     pub fn new(federation: &Federation, metrics: &Arc<Metrics>) -> Result<Self, DirectoryFault> {
-        // A client keeps roots and connections of its own, so those of the same rules share one.
-        let mut guards: Vec<((Schemes, &[String]), Guard)> = Vec::new();
-        let mut sets = BTreeMap::new();
-        for owner in federation.key_owners() {
-            let client_id = owner.client_id.clone();
-            // One that is switched off is served nothing, so nothing is asked of it.
-            if !owner.active {
+        let directory = Self { sets: ArcSwap::default(), metrics: Arc::clone(metrics) };
+        directory.prepare(federation)?;
+        Ok(directory)
+    }
+
+    /// Makes room for the keys of a federation that is about to count. Those that are known stay as they are.
+    ///
+    /// # Errors
+    /// An address that must not be called; nothing has changed then.
+    pub fn prepare(&self, federation: &Federation) -> Result<(), DirectoryFault> {
+        let mut sets = BTreeMap::clone(&self.sets.load());
+        for (client_id, address) in publishers(federation) {
+            if sets.get(client_id).is_some_and(|known| known.iter().any(|published| published.address == *address)) {
                 continue;
             }
-            let set = match owner.keys {
-                KeySource::None => continue,
-                KeySource::Inline(keys) => Set::Inline(Arc::clone(keys)),
-                KeySource::Uri(address) => {
-                    let published = Published::new(&client_id, address, &mut guards, metrics);
-                    Set::Published(Arc::new(published.map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?))
-                }
-            };
-            sets.insert(client_id, set);
+            // A guard keeps roots and connections of its own, so those of the same rules share one.
+            let alike = sets.values().flatten().find(|known| known.address.rules() == address.rules());
+            let guard = alike.map(|known| known.guard.clone());
+            let published = Published::new(client_id, address, guard, &self.metrics);
+            let published = published.map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?;
+            sets.entry(client_id.clone()).or_default().push(Arc::new(published));
         }
-        Ok(Self { sets })
+        self.sets.store(Arc::new(sets));
+        Ok(())
+    }
+
+    /// Forgets the keys that a federation has no use for, now that it counts.
+    pub fn retain(&self, federation: &Federation) {
+        let wanted: BTreeMap<&ClientId, &JwksUri> = publishers(federation).collect();
+        let mut sets = BTreeMap::clone(&self.sets.load());
+        sets.retain(|client_id, known| {
+            known.retain(|published| wanted.get(client_id).is_some_and(|address| published.address == **address));
+            if known.is_empty() {
+                self.metrics.client_keys_forgotten(client_id);
+            }
+            !known.is_empty()
+        });
+        self.sets.store(Arc::new(sets));
     }
 
     /// The keys as they are known now, parsed; the last good copy where they are published. `None`: the client
     /// has none, or they have never been fetched.
     #[must_use]
-    pub fn keys(&self, client_id: &ClientId) -> Option<Arc<ClientKeys>> {
-        match self.sets.get(client_id)? {
-            Set::Inline(keys) => Some(Arc::clone(keys)),
-            Set::Published(published) => published.kept.latest(),
+    pub fn keys(&self, client_id: &ClientId, source: &KeySource) -> Option<Arc<ClientKeys>> {
+        match source {
+            KeySource::None => None,
+            KeySource::Inline(keys) => Some(Arc::clone(keys)),
+            KeySource::Uri(address) => self.known(client_id, address)?.kept.latest(),
         }
     }
 
@@ -122,18 +139,26 @@ impl KeyDirectory {
     ///
     /// The fetch is a task of its own: a request dies with its connection, and a stranger who hangs up early each minute
     /// would otherwise keep a client's new key from ever being fetched.
-    pub async fn keys_anew(&self, client_id: &ClientId, lacking: &Arc<ClientKeys>, env: &Env) -> Arc<ClientKeys> {
-        let Some(Set::Published(published)) = self.sets.get(client_id) else { return Arc::clone(lacking) };
-        let (published, env, known) = (Arc::clone(published), env.clone(), Arc::clone(lacking));
+    pub async fn keys_anew(
+        &self,
+        client_id: &ClientId,
+        source: &KeySource,
+        lacking: &Arc<ClientKeys>,
+        env: &Env,
+    ) -> Arc<ClientKeys> {
+        let KeySource::Uri(address) = source else { return Arc::clone(lacking) };
+        let Some(published) = self.known(client_id, address) else { return Arc::clone(lacking) };
+        let (env, known) = (env.clone(), Arc::clone(lacking));
         let fetching = tokio::spawn(async move { published.fetch_ahead(&known, &env).await });
         fetching.await.unwrap_or_else(|_| Arc::clone(lacking))
     }
 
-    /// Fetches what is missing or getting old, now and for ever. Ends at once where nothing is published.
+    fn known(&self, client_id: &ClientId, address: &JwksUri) -> Option<Arc<Published>> {
+        self.sets.load().get(client_id)?.iter().find(|published| published.address == *address).cloned()
+    }
+
+    /// Fetches what is missing or getting old, now and for ever; also for those that come later.
     pub async fn follow(self: Arc<Self>, env: Env) {
-        if self.published().next().is_none() {
-            return;
-        }
         let mut round = tokio::time::interval(ROUND);
         loop {
             round.tick().await;
@@ -143,7 +168,8 @@ impl KeyDirectory {
 
     /// One round: fetches every key set that is missing or getting old, and waits for the outcome.
     pub async fn refresh(&self, env: &Env) {
-        let calls = self.published().map(|published| published.refresh(env));
+        let published = self.published();
+        let calls = published.iter().map(|published| published.refresh(env));
         stream::iter(calls).buffer_unordered(CALLS).collect::<()>().await;
     }
 
@@ -162,35 +188,30 @@ impl KeyDirectory {
         findings
     }
 
-    fn published(&self) -> impl Iterator<Item = &Published> {
-        self.sets.values().filter_map(|set| match set {
-            Set::Published(published) => Some(published.as_ref()),
-            Set::Inline(_) => None,
-        })
+    fn published(&self) -> Vec<Arc<Published>> {
+        self.sets.load().values().flatten().cloned().collect()
     }
 }
 
+/// Whose keys are fetched, and from where. One that is switched off is served nothing, so nothing is asked of it.
+fn publishers(federation: &Federation) -> impl Iterator<Item = (&ClientId, &JwksUri)> {
+    federation.key_owners().filter(|owner| owner.active).filter_map(|owner| match owner.keys {
+        KeySource::Uri(address) => Some((owner.client_id, address)),
+        KeySource::None | KeySource::Inline(_) => None,
+    })
+}
+
 impl Published {
-    fn new<'a>(
-        client_id: &ClientId,
-        address: &'a JwksUri,
-        guards: &mut Vec<((Schemes, &'a [String]), Guard)>,
-        metrics: &Arc<Metrics>,
-    ) -> Result<Self, GuardFault> {
-        let rules = (address.schemes, address.internal_hosts.as_slice());
-        let guard = match guards.iter().find(|(known, _)| *known == rules) {
-            Some((_, guard)) => guard.clone(),
-            None => {
-                let guard = Guard::new(address.schemes, &address.internal_hosts, LIMITS)?;
-                guards.push((rules, guard.clone()));
-                guard
-            }
+    fn new(client_id: &ClientId, address: &JwksUri, guard: Option<Guard>, metrics: &Arc<Metrics>) -> Result<Self, GuardFault> {
+        let guard = match guard {
+            Some(guard) => guard,
+            None => Guard::new(address.schemes, &address.internal_hosts, LIMITS)?,
         };
         guard.admit(&address.uri)?;
         // Shown from the start: what has never been fetched is what an operator looks for.
         metrics.client_keys_fetched(client_id, None);
-        let (client_id, uri, metrics) = (client_id.clone(), address.uri.to_string(), Arc::clone(metrics));
-        Ok(Self { client_id, uri, guard, kept: Kept::default(), metrics })
+        let (client_id, address, metrics) = (client_id.clone(), address.clone(), Arc::clone(metrics));
+        Ok(Self { client_id, address, guard, kept: Kept::default(), metrics })
     }
 
     async fn refresh(&self, env: &Env) {
@@ -223,7 +244,8 @@ impl Published {
 
     async fn ask(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
         let unusable = || GuardFault::AddressForbidden("the jwks_uri is no address that can be called".into());
-        let request = http::Request::get(&self.uri).header(http::header::ACCEPT, "application/jwk-set+json, application/json");
+        let request = http::Request::get(self.address.uri.as_str())
+            .header(http::header::ACCEPT, "application/jwk-set+json, application/json");
         let answer = self.guard.send(request.body(Vec::new()).map_err(|_| unusable())?).await?;
         match answer.status().as_u16() {
             200 => Ok(Fetched { value: ClientKeys::from_jwks(answer.body())?, life: life_of(answer.headers()) }),
@@ -234,7 +256,7 @@ impl Published {
 
 impl std::fmt::Debug for KeyDirectory {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.sets.keys()).finish()
+        f.debug_set().entries(self.sets.load().keys()).finish()
     }
 }
 

@@ -7,6 +7,7 @@ use serde_json::{Map, Value, json};
 use super::*;
 use crate::config::{AnswerEncryption, Service, Unavailable};
 use crate::egress::fake::{FakeServer, Told};
+use crate::egress::guard::Schemes;
 use crate::env::{HandClock, SeededEntropy, Timestamp};
 use crate::grant::tests::service_with;
 use crate::identity::scopes::ScopeTable;
@@ -61,8 +62,20 @@ impl Scene {
     }
 
     fn kid(&self) -> Option<String> {
-        let keys = self.directory.keys(&"sp".into())?;
+        let keys = self.keys()?;
         Some(keys.encryption.choose(EncryptionAlg::EcdhEs)?.kid.clone())
+    }
+
+    fn source(&self) -> KeySource {
+        self.federation.service(&"sp".into()).unwrap().keys.clone()
+    }
+
+    fn keys(&self) -> Option<Arc<ClientKeys>> {
+        self.directory.keys(&"sp".into(), &self.source())
+    }
+
+    async fn keys_anew(&self, lacking: &Arc<ClientKeys>) -> Arc<ClientKeys> {
+        self.directory.keys_anew(&"sp".into(), &self.source(), lacking, &self.env).await
     }
 }
 
@@ -75,14 +88,13 @@ fn metrics() -> Arc<Metrics> {
 async fn a_caller_that_hangs_up_does_not_take_the_minutes_fetch_from_a_new_key() {
     let scene = Scene::with(Told::json(&set("one"))).await;
     scene.after(0).await;
-    let lacking = scene.directory.keys(&"sp".into()).unwrap();
+    let lacking = scene.keys().unwrap();
     scene.answers(Told::json(&set("two")));
-    let sp = "sp".into();
-    let mut hung_up = Box::pin(scene.directory.keys_anew(&sp, &lacking, &scene.env));
+    let mut hung_up = Box::pin(scene.keys_anew(&lacking));
     let first_look = std::future::poll_fn(|context| std::task::Poll::Ready(hung_up.as_mut().poll(context).is_pending()));
     assert!(first_look.await);
     drop(hung_up);
-    let newer = scene.directory.keys_anew(&"sp".into(), &lacking, &scene.env).await;
+    let newer = scene.keys_anew(&lacking).await;
     assert_eq!(newer.encryption.choose(EncryptionAlg::EcdhEs).unwrap().kid, "two");
     assert_eq!(scene.server.asked(), 2, "and that fetch is the only one");
 }
@@ -140,11 +152,10 @@ async fn a_set_that_lacks_a_key_is_fetched_ahead_of_time_once_a_minute() {
     let scene = Scene::with(Told::json(&set("one"))).await;
     scene.after(0).await;
     scene.answers(Told::json(&set("two")));
-    let id = ClientId::from("sp");
-    let lacking = scene.directory.keys(&id).unwrap();
-    let anew = scene.directory.keys_anew(&id, &lacking, &scene.env).await;
+    let lacking = scene.keys().unwrap();
+    let anew = scene.keys_anew(&lacking).await;
     assert_eq!((scene.kid().as_deref(), scene.server.asked()), (Some("two"), 2));
-    scene.directory.keys_anew(&id, &anew, &scene.env).await;
+    scene.keys_anew(&anew).await;
     assert_eq!(scene.server.asked(), 2, "an attacker's unknown kid can't make the hub call as often as it likes");
 }
 
@@ -170,7 +181,7 @@ fn one_that_is_switched_off_is_asked_nothing() {
     service.registration.active = false;
     let directory =
         KeyDirectory::new(&Federation::new([service], ScopeTable::default(), Unavailable::Greyed), &metrics()).unwrap();
-    assert!(directory.published().next().is_none());
+    assert!(directory.published().is_empty());
 }
 
 #[test]
@@ -182,4 +193,31 @@ fn an_address_inside_is_refused_before_any_call() {
         let fault = KeyDirectory::new(&federation, &metrics()).unwrap_err();
         assert!(fault.to_string().contains("internal_hosts"), "{fault}");
     }
+}
+
+#[tokio::test]
+async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_former_one_go() {
+    let scene = Scene::with(Told::json(&set("one"))).await;
+    assert_eq!(scene.after(0).await.as_deref(), Some("one"));
+    let KeySource::Uri(address) = scene.source() else { panic!() };
+    let elsewhere = JwksUri { uri: format!("{}/elsewhere", scene.server.base()).parse().unwrap(), ..address };
+    let of = |service| Federation::new([service], ScopeTable::default(), Unavailable::Greyed);
+
+    let same = of(Service { sector: "another".into(), ..service_with("sp", scene.source()) });
+    scene.directory.prepare(&same).unwrap();
+    scene.directory.retain(&same);
+    assert_eq!((scene.kid().as_deref(), scene.server.asked()), (Some("one"), 1));
+
+    let moved = of(service_with("sp", KeySource::Uri(elsewhere.clone())));
+    scene.directory.prepare(&moved).unwrap();
+    assert_eq!(scene.kid().as_deref(), Some("one"), "who holds the former snapshot goes on with its keys");
+    let sp = ClientId::from("sp");
+    assert!(scene.directory.keys(&sp, &KeySource::Uri(elsewhere.clone())).is_none(), "and nobody takes them for the new ones");
+    scene.directory.retain(&moved);
+    scene.directory.refresh(&scene.env).await;
+    assert!(scene.directory.keys(&sp, &KeySource::Uri(elsewhere)).is_some());
+    assert_eq!(scene.kid(), None);
+
+    scene.directory.retain(&Federation::new([], ScopeTable::default(), Unavailable::Greyed));
+    assert!(!scene.metrics.render().contains("client_keys_fetched_timestamp_seconds{client=\"sp\"}"));
 }

@@ -119,7 +119,7 @@ impl Grants {
     /// Chosen before the token is looked at: an answer that could not be written is not begun.
     fn introspection_envelope(&self, provider: &DataProvider) -> Result<Envelope, ErrorCode> {
         let IntrospectionForm::Jwt { sealed: Some(alg), .. } = provider.form else { return Ok(Envelope::Open) };
-        let keys = self.client_keys.keys(&provider.client_id).ok_or(ErrorCode::DataProviderKeysMissing)?;
+        let keys = self.client_keys.keys(&provider.client_id, &provider.keys).ok_or(ErrorCode::DataProviderKeysMissing)?;
         keys.encryption.choose(alg).cloned().map(Envelope::Sealed).ok_or(ErrorCode::DataProviderKeysMissing)
     }
 

@@ -65,7 +65,7 @@ impl Grants {
             Answer::IdToken => encryption.id_token,
             Answer::Userinfo => encryption.userinfo,
         };
-        let keys = self.client_keys.keys(&client.registration.client_id).ok_or(ErrorCode::ClientKeysMissing)?;
+        let keys = self.client_keys.keys(&client.registration.client_id, &client.keys).ok_or(ErrorCode::ClientKeysMissing)?;
         keys.encryption.choose(alg).cloned().map(Envelope::Sealed).ok_or(ErrorCode::ClientKeysMissing)
     }
 }

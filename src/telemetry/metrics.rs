@@ -79,6 +79,9 @@ pub struct Metrics {
     revocations: IntCounterVec,
     key_fetches: IntCounterVec,
     keys_fetched: GaugeVec,
+    config_bad: IntGaugeVec,
+    config_reads: IntCounterVec,
+    config_read: GaugeVec,
 }
 
 impl Metrics {
@@ -144,6 +147,17 @@ impl Metrics {
                 "client_keys_fetched_timestamp_seconds",
                 "When the keys of a jwks_uri that are in use were fetched; 0 where there are none yet.",
                 &["client"],
+            )?,
+            config_bad: declare.gauges(
+                "config_files_bad",
+                "Configuration files of which an earlier version counts, or none.",
+                &["kind"],
+            )?,
+            config_reads: declare.counters("config_reads_total", "Readings of the configuration files.", &["outcome"])?,
+            config_read: declare.float_gauges(
+                "config_read_timestamp_seconds",
+                "When the configuration files were last read and put to use.",
+                &[],
             )?,
             introspections: declare.counters(
                 "introspections_total",
@@ -312,6 +326,27 @@ impl Metrics {
         self.keys_fetched.with_label_values(&[client_id.as_str()]).set(seconds);
     }
 
+    /// A client that publishes keys no more, or isn't there any more.
+    pub fn client_keys_forgotten(&self, client_id: &ClientId) {
+        // One that was never there is forgotten already.
+        let _gone = self.keys_fetched.remove_label_values(&[client_id.as_str()]);
+    }
+
+    /// How many files of this sort are bad now.
+    pub fn config_files_bad(&self, kind: &'static str, count: usize) {
+        self.config_bad.with_label_values(&[kind]).set(i64::try_from(count).unwrap_or(i64::MAX));
+    }
+
+    /// The files were read again; `outcome` is `changed`, `unchanged` or `failed`. At `at`, unless it failed, what they say
+    /// was in use.
+    pub fn config_read(&self, outcome: &'static str, at: Timestamp) {
+        self.config_reads.with_label_values(&[outcome]).inc();
+        if outcome != "failed" {
+            #[expect(clippy::cast_precision_loss, reason = "milliseconds of any date that will be are exact")]
+            self.config_read.with_label_values(&[] as &[&str]).set(at.millis() as f64 / 1000.0);
+        }
+    }
+
     /// `outcome` is `active` or `inactive`; the data provider is a registered one.
     pub fn introspected(&self, data_provider: &ClientId, outcome: &'static str) {
         self.introspections.with_label_values(&[data_provider.as_str(), outcome]).inc();
@@ -429,6 +464,11 @@ mod tests {
         metrics.client_keys_asked(&"sp".into(), "ok");
         metrics.client_keys_fetched(&"sp".into(), Some(Timestamp::from_millis(1_800_000_000_250)));
         metrics.client_keys_fetched(&"other".into(), None);
+        metrics.client_keys_fetched(&"gone".into(), None);
+        metrics.client_keys_forgotten(&"gone".into());
+        metrics.config_files_bad("connector", 2);
+        metrics.config_read("changed", Timestamp::from_millis(1_800_000_000_250));
+        metrics.config_read("failed", Timestamp::from_millis(1_900_000_000_250));
     }
 
     #[test]
@@ -457,6 +497,9 @@ mod tests {
             r#"passerelle_store_operations_total{kind="login",verb="insert"} 1"#,
             r#"passerelle_store_errors_total{error="full",kind="login",verb="insert"} 1"#,
             r#"passerelle_store_records{kind="login"} 7"#,
+            r#"passerelle_config_files_bad{kind="connector"} 2"#,
+            r#"passerelle_config_reads_total{outcome="failed"} 1"#,
+            "passerelle_config_read_timestamp_seconds 1800000000.25",
             r#"passerelle_actors_live{actor="login"} 1"#,
             r#"passerelle_actors_activated_total{actor="login"} 2"#,
             r#"passerelle_actors_passivated_total{actor="login"} 1"#,

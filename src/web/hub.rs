@@ -3,7 +3,6 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use actix_web::web::Bytes;
 use arc_swap::ArcSwap;
 
 use super::cookies::Cookies;
@@ -35,8 +34,6 @@ pub struct Hub {
     pub logo: Option<Logo>,
     /// Whether `/sandbox/…` exists at all.
     pub sandbox: Sandbox,
-    /// The discovery document, computed once.
-    pub discovery: Bytes,
     pub keyring: Arc<ArcSwap<Keyring>>,
     /// The hub's keys as a client of identity providers.
     pub upstream_keys: Arc<ArcSwap<UpstreamKeys>>,

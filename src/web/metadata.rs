@@ -9,7 +9,7 @@ use super::problem;
 use crate::protocol::catalogue::ErrorCode;
 
 pub async fn discovery(hub: web::Data<Hub>) -> HttpResponse {
-    public(json(hub.discovery.clone()))
+    public(json(hub.federation.load().discovery.to_string()))
 }
 
 pub async fn jwks(hub: web::Data<Hub>) -> HttpResponse {

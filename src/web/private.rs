@@ -15,16 +15,21 @@ use actix_web::{HttpResponse, http::StatusCode};
 use serde::Serialize;
 use tokio::time::Instant;
 
+use crate::config::outline::Outline;
 use crate::telemetry::{Listener, Metrics};
 use crate::web::shell::count;
 
 /// `Err` says, for an operator, why not.
 type Check = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
+/// What an operator should mend, although requests are served all the same.
+type Detail = Box<dyn Fn() -> Vec<String> + Send + Sync>;
+
 /// Whether this process should be sent requests: every named check agrees, and it is not going down.
 #[derive(Default)]
 pub struct Readiness {
     checks: Vec<(&'static str, Check)>,
+    details: Vec<(&'static str, Detail)>,
     draining: AtomicBool,
 }
 
@@ -34,6 +39,20 @@ impl Readiness {
     pub fn with(mut self, name: &'static str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
         self.checks.push((name, Box::new(check)));
         self
+    }
+
+    /// Adds a list of what is not as it should be, and keeps nobody from being served. Asked as a check is.
+    #[must_use]
+    pub fn with_detail(mut self, name: &'static str, detail: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
+        self.details.push((name, Box::new(detail)));
+        self
+    }
+
+    /// What should be mended, by name; empty when all is well.
+    #[must_use]
+    pub fn degraded(&self) -> BTreeMap<&'static str, Vec<String>> {
+        let told = self.details.iter().map(|(name, detail)| (*name, detail()));
+        told.filter(|(_, told)| !told.is_empty()).collect()
     }
 
     /// From now on not ready: the first step of going down.
@@ -92,7 +111,22 @@ struct Ready {
     ready: bool,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     not_ready: BTreeMap<&'static str, String>,
+    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
+    degraded: BTreeMap<&'static str, Vec<String>>,
 }
+
+/// Adds, before [`configure`], what the files in use say, in short: for `passerelle plan`, which holds it against the files
+/// that there are. It tells who may be served by whom, and no secret.
+pub fn configure_digest(config: &mut ServiceConfig, digest: impl Fn() -> Outline + Clone + 'static) {
+    let told = move || {
+        let outline = digest();
+        async move { HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(outline) }
+    };
+    config.service(web::resource(DIGEST).get(told));
+}
+
+/// Where [`configure_digest`] answers.
+pub const DIGEST: &str = "/config/digest";
 
 /// True as long as anything answers at all: a hub that is not ready must not be restarted for it.
 async fn alive() -> HttpResponse {
@@ -102,7 +136,7 @@ async fn alive() -> HttpResponse {
 async fn ready(readiness: Data<Readiness>) -> HttpResponse {
     let not_ready = readiness.complaints();
     let status = if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = Ready { ready: not_ready.is_empty(), not_ready };
+    let body = Ready { ready: not_ready.is_empty(), not_ready, degraded: readiness.degraded() };
     HttpResponse::build(status).insert_header(("cache-control", "no-store")).json(body)
 }
 
@@ -142,6 +176,14 @@ mod tests {
         assert_eq!(answer(&readiness, "/readyz").await, (503, missing.into()));
         keys.store(true, Ordering::SeqCst);
         assert_eq!(answer(&readiness, "/readyz").await, (200, r#"{"ready":true}"#.into()));
+    }
+
+    #[actix_web::test]
+    async fn what_is_to_be_mended_is_told_and_keeps_nobody_from_being_served() {
+        let told = || vec!["connectors/x.toml:3 name is missing; add it".to_owned()];
+        let readiness = Arc::new(Readiness::default().with_detail("config", told).with_detail("other", Vec::new));
+        let body = r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; add it"]}}"#;
+        assert_eq!(answer(&readiness, "/readyz").await, (200, body.into()));
     }
 
     #[actix_web::test]

@@ -13,7 +13,7 @@ use actix_web::middleware::from_fn;
 use actix_web::test::{TestRequest, init_service, try_call_service};
 use actix_web::web::Data;
 use actix_web::{App, HttpResponse};
-use passerelle::app::{Keys, Parts, Program};
+use passerelle::app::{Keys, Parts, Program, Reload};
 use passerelle::config::{self, Environment, Loaded};
 use passerelle::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
 use passerelle::grant::logout::Destination;
@@ -53,6 +53,7 @@ pub struct TestHub {
     pub loaded: Loaded,
     pub metrics: Arc<Metrics>,
     hub: Data<Hub>,
+    reload: Reload,
     folder: TempDir,
 }
 
@@ -127,7 +128,7 @@ impl TestHub {
             .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
         let serve = serving!(app);
         let administer = serving!(App::new().service(admin::scope(program.admin())));
-        Self { serve, administer, clock, loaded, metrics, hub, folder }
+        Self { serve, administer, clock, loaded, metrics, hub, reload: program.reload(), folder }
     }
 
     /// Another process on the same configuration folder, after this one has ended.
@@ -176,6 +177,20 @@ impl TestHub {
     /// What the hub does by itself every few seconds.
     pub async fn refresh_client_keys(&self) {
         self.hub.grants.client_keys.refresh(&self.hub.env).await;
+    }
+
+    /// The configuration folder.
+    pub fn folder(&self) -> &Path {
+        self.folder.path()
+    }
+
+    /// Has the configuration files read again now, as an event or a round would.
+    pub async fn reread(&self) {
+        self.reload.now().await;
+    }
+
+    pub const fn reload(&self) -> &Reload {
+        &self.reload
     }
 
     /// Sends one request to the hub's own host.

@@ -333,8 +333,9 @@ async fn a_token_of_one_family_leaves_the_others_alone() {
 fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
     let mut vault = data_provider("vault", &["family_name"], JWT);
     vault.keys = super::seal::keys("enc");
+    let (of_vault, of_sp) = (vault.keys.clone(), KeySource::None);
     let services = [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
     let federation = Federation::clone(&super::federation_of(services).load()).with_data_providers([vault]);
     let directory = KeyDirectory::new(&federation, &Arc::new(Metrics::new(OPENED).unwrap())).unwrap();
-    assert!(directory.keys(&"vault".into()).is_some() && directory.keys(&"sp".into()).is_none());
+    assert!(directory.keys(&"vault".into(), &of_vault).is_some() && directory.keys(&"sp".into(), &of_sp).is_none());
 }

@@ -1,0 +1,102 @@
+//! How long 500 connectors and 5,000 service providers take to load, and how long until a change of one file counts.
+//! `cargo bench --bench reload`; `-- 50 500` for fewer. Nothing is asserted: read the figures (goals: 2 s, 500 ms).
+#![expect(clippy::unwrap_used, reason = "a measurement that can't be made should stop")]
+
+use std::fs;
+use std::path::Path;
+
+use passerelle::config::{self, Environment};
+use tokio::time::Instant;
+
+const SETTINGS: &str = r#"
+platform = "standard"
+base_url = "https://hub.example"
+subject_key = { env = "SUBJECT_KEY" }
+connectors = "connectors"
+identity_source = "provider"
+"#;
+
+fn write(folder: &Path, connectors: usize, services: usize) {
+    for name in ["connectors", "service-providers"] {
+        fs::create_dir(folder.join(name)).unwrap();
+    }
+    fs::write(folder.join("passerelle.toml"), SETTINGS).unwrap();
+    for number in 0..connectors {
+        fs::write(folder.join(format!("connectors/idp-{number}.toml")), connector(number, "Provider")).unwrap();
+    }
+    for number in 0..services {
+        let file = format!(
+            r#"
+client_id = "service-{number}"
+name = {{ fr = "Le service {number}", en = "Service {number}" }}
+home_page = "https://service-{number}.example/"
+redirect_uris = ["https://service-{number}.example/callback", "https://service-{number}.example/other"]
+post_logout_redirect_uris = ["https://service-{number}.example/out"]
+scopes = ["openid", "given_name", "family_name", "birthdate", "email"]
+secrets = [{{ env = "CLIENT_SECRET" }}]
+blocked_connectors = ["idp-{}", "idp-{}"]
+"#,
+            number % connectors,
+            (number + 1) % connectors,
+        );
+        fs::write(folder.join(format!("service-providers/service-{number}.toml")), file).unwrap();
+    }
+}
+
+fn connector(number: usize, name: &str) -> String {
+    format!(
+        r#"
+name = {{ fr = "Fournisseur {number}", en = "{name} {number}" }}
+levels = {{ lowest = "eidas1", highest = "eidas2" }}
+[acr]
+eidas1 = ["low"]
+eidas2 = ["substantial"]
+[kind.oidc]
+issuer = "https://idp-{number}.example"
+client_id = "hub"
+client_secret = {{ env = "CLIENT_SECRET" }}
+"#
+    )
+}
+
+fn main() {
+    let mut sizes = std::env::args().filter_map(|argument| argument.parse::<usize>().ok());
+    let (connectors, services) = (sizes.next().unwrap_or(500), sizes.next().unwrap_or(5_000));
+    let folder = tempfile::tempdir().unwrap();
+    write(folder.path(), connectors, services);
+    let secret = "a secret of more than 32 characters, for ever";
+    let environment: Environment = [("SUBJECT_KEY", secret), ("CLIENT_SECRET", secret)].into_iter().collect();
+
+    let began = Instant::now();
+    let loaded = config::load(folder.path(), &environment).unwrap();
+    println!("{connectors} connectors and {services} service providers loaded in {:?}", began.elapsed());
+
+    let mut files = loaded.files;
+    type Change<'a> = (&'a str, Box<dyn Fn() + 'a>);
+    let changes: [Change<'_>; 4] = [
+        ("nothing changed", Box::new(|| ())),
+        (
+            "one connector changed",
+            Box::new(|| fs::write(folder.path().join("connectors/idp-0.toml"), connector(0, "Other")).unwrap()),
+        ),
+        ("one connector is bad", Box::new(|| fs::write(folder.path().join("connectors/idp-1.toml"), "name = 3").unwrap())),
+        (
+            "one service provider is gone",
+            Box::new(|| fs::remove_file(folder.path().join("service-providers/service-7.toml")).unwrap()),
+        ),
+    ];
+    for (what, change) in changes {
+        let before = files.outline();
+        change();
+        let began = Instant::now();
+        files.read(&|_| Ok(()));
+        let (federation, outline) = (files.federation(), files.outline());
+        let took = began.elapsed();
+        println!(
+            "{what}: read again in {took:?}: {} service providers, {} connectors, {}",
+            federation.services().count(),
+            federation.connectors().len(),
+            before.changes(&outline)
+        );
+    }
+}

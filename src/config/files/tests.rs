@@ -1,0 +1,347 @@
+use std::fs;
+use std::os::unix::fs::symlink;
+
+use super::*;
+use crate::config::tests::Folder;
+use crate::ids::ClientId;
+
+/// A running hub's files, in a real folder.
+struct Scene {
+    folder: Folder,
+    files: Files,
+}
+
+impl Scene {
+    fn good() -> Self {
+        Self::of(Folder::good())
+    }
+
+    fn of(folder: Folder) -> Self {
+        let files = folder.loaded().files;
+        Self { folder, files }
+    }
+
+    fn put(&self, file: &str, text: impl AsRef<[u8]>) {
+        let path = self.path(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn path(&self, file: &str) -> PathBuf {
+        self.folder.path().join(file)
+    }
+
+    fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.path(file)).unwrap()
+    }
+
+    /// A service provider like `sp`, with these lines more.
+    fn service(&self, id: &str, more: &str) {
+        let text =
+            self.text("service-providers/sp.toml").replacen("client_id = \"sp\"", &format!("client_id = \"{id}\"\n{more}"), 1);
+        assert!(text.contains(id));
+        self.put(&format!("service-providers/{id}.toml"), text);
+    }
+
+    fn connector(&self, id: &str) {
+        self.put(&format!("connectors/{id}.toml"), self.text("connectors/idp.toml"));
+    }
+
+    fn read(&mut self) -> Vec<String> {
+        assert_eq!(self.files.read(&|_| Ok(())), Found::Settled);
+        let root = format!("{}/", self.folder.path().display());
+        self.files.complaints().iter().map(|problem| problem.in_line().replace(&root, "")).collect()
+    }
+
+    /// What counts: connectors, service providers.
+    fn counts(&self) -> (Vec<String>, Vec<String>) {
+        let federation = self.files.federation();
+        let connectors = federation.connectors().keys().map(ToString::to_string).collect();
+        (connectors, federation.services().map(|service| service.registration.client_id.to_string()).collect())
+    }
+
+    fn name(&self, id: &str) -> String {
+        self.files.federation().connector(&id.into()).unwrap().name["en"].clone()
+    }
+}
+
+#[test]
+fn what_is_dropped_in_is_there_and_what_is_removed_is_gone_at_once() {
+    let mut scene = Scene::good();
+    scene.connector("new");
+    scene.service("more", "");
+    assert_eq!(scene.read(), [""; 0]);
+    assert_eq!(scene.counts(), (vec!["idp".into(), "new".into()], vec!["more".into(), "sp".into()]));
+    fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
+    fs::remove_file(scene.path("service-providers/sp.toml")).unwrap();
+    assert_eq!(scene.read(), [""; 0]);
+    assert_eq!(scene.counts(), (vec!["new".into()], vec!["more".into()]));
+}
+
+#[test]
+fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
+    type Spoil = fn(&Scene, &Path);
+    let table: [(&str, Spoil, &str); 9] = [
+        ("half written", |scene, file| fs::write(file, &scene.text("connectors/idp.toml")[..60]).unwrap(), "is not valid TOML"),
+        ("empty", |_, file| fs::write(file, "").unwrap(), "is missing"),
+        (
+            "an unknown key",
+            |scene, file| fs::write(file, format!("nmae = 3\n{}", scene.text("connectors/idp.toml"))).unwrap(),
+            ":1 nmae",
+        ),
+        ("not UTF-8", |_, file| fs::write(file, b"name = \"\xff\"").unwrap(), "not UTF-8"),
+        ("over 1 MiB", |_, file| fs::write(file, vec![b'#'; 1024 * 1024 + 1]).unwrap(), "larger than 1 MiB"),
+        ("a folder", |_, file| fs::create_dir(file).unwrap(), "is a folder"),
+        ("a socket", |_, file| drop(std::os::unix::net::UnixListener::bind(file).unwrap()), "is a pipe, a socket or a device"),
+        ("a link out of the folder", |_, file| symlink("../passerelle.toml", file).unwrap(), "a link out of its folder"),
+        ("a link to nowhere", |_, file| symlink("nowhere", file).unwrap(), "leads nowhere"),
+    ];
+    for (what, spoil, told) in table {
+        let mut scene = Scene::good();
+        scene.connector("other");
+        scene.connector("aside");
+        scene.read();
+        for file in ["other", "never"] {
+            let path = scene.path(&format!("connectors/{file}.toml"));
+            let _absent = fs::remove_file(&path);
+            spoil(&scene, &path);
+        }
+        let aside = scene.text("connectors/idp.toml").replace("Provider", "Another name");
+        scene.put("connectors/aside.toml", aside);
+        let complaints = scene.read();
+        assert!(
+            complaints.iter().all(|line| line.starts_with("connectors/never.toml") || line.starts_with("connectors/other.toml"))
+        );
+        assert!(complaints.iter().any(|line| line.contains(told) && line.contains("; ")), "{what}: {complaints:?}");
+        let (connectors, _) = scene.counts();
+        assert_eq!(connectors, ["aside", "idp", "other"], "{what}");
+        assert_eq!((scene.name("aside").as_str(), scene.name("other").as_str()), ("Another name", "Provider"), "{what}");
+        assert_eq!(scene.files.bad(Sort::Connector), 2, "{what}");
+        // And mended again.
+        for file in ["other", "never"] {
+            let path = scene.path(&format!("connectors/{file}.toml"));
+            if path.is_dir() {
+                fs::remove_dir(&path).unwrap()
+            } else {
+                fs::remove_file(&path).unwrap()
+            }
+            scene.connector(file);
+        }
+        assert_eq!((scene.read().len(), scene.files.bad(Sort::Connector)), (0, 0), "{what}");
+        assert_eq!(scene.counts().0.len(), 4);
+    }
+}
+
+#[test]
+fn a_kubernetes_swap_of_the_data_link_is_a_change_of_every_file() {
+    let folder = Folder::good();
+    let connectors = folder.path().join("connectors");
+    let text = fs::read_to_string(connectors.join("idp.toml")).unwrap();
+    fs::remove_file(connectors.join("idp.toml")).unwrap();
+    for (version, name) in [("..1", "First"), ("..2", "Second")] {
+        fs::create_dir(connectors.join(version)).unwrap();
+        fs::write(connectors.join(version).join("idp.toml"), text.replace("Provider", name)).unwrap();
+    }
+    symlink("..1", connectors.join("..data")).unwrap();
+    symlink("..data/idp.toml", connectors.join("idp.toml")).unwrap();
+    let mut scene = Scene::of(folder);
+    assert_eq!((scene.read().len(), scene.name("idp").as_str()), (0, "First"));
+    symlink("..2", connectors.join("..new")).unwrap();
+    fs::rename(connectors.join("..new"), connectors.join("..data")).unwrap();
+    assert_eq!((scene.read().len(), scene.name("idp").as_str()), (0, "Second"));
+}
+
+#[test]
+fn a_fault_between_files_falls_on_the_one_that_changed_last() {
+    type Change = fn(&Scene);
+    let table: [(&str, Change, &str, &str); 6] = [
+        (
+            "two files with one id",
+            |scene| scene.put("service-providers/aa.toml", scene.text("service-providers/sp.toml")),
+            "service-providers/aa.toml",
+            "is already the client_id of",
+        ),
+        (
+            "a sector whose other member does not say so",
+            |scene| scene.service("zz", "sector = \"sp\""),
+            "service-providers/zz.toml:",
+            "does not say that it shares it",
+        ),
+        (
+            "a version that no key has",
+            |scene| scene.service("zz", "subject_key_version = 9"),
+            "service-providers/zz.toml:",
+            "no key has",
+        ),
+        (
+            "a connector that isn't there",
+            |scene| scene.service("zz", "blocked_connectors = [\"nowhere\"]"),
+            "service-providers/zz.toml:",
+            "does not exist",
+        ),
+        (
+            "a service provider that nobody could log in to",
+            |scene| scene.service("zz", "blocked_connectors = [\"idp\"]"),
+            "service-providers/zz.toml:",
+            "blocks every connector",
+        ),
+        (
+            "a scope that the tables lose",
+            |scene| scene.put("scopes.toml", "[scopes]\nopenid = [\"sub\"]\n"),
+            "scopes.toml does not go with",
+            "scopes table does not know it",
+        ),
+    ];
+    for (what, change, file, told) in table {
+        let mut scene = Scene::good();
+        let before = scene.counts();
+        change(&scene);
+        // What has nothing to do with it comes in with the same reading.
+        scene.service("aside", "");
+        scene.connector("late");
+        if what == "a service provider that nobody could log in to" {
+            fs::remove_file(scene.path("connectors/late.toml")).unwrap();
+        }
+        let complaints = scene.read();
+        assert!(complaints.iter().any(|line| line.contains(file) && line.contains(told)), "{what}: {complaints:?}");
+        let (_, services) = scene.counts();
+        assert_eq!(services, ["aside", "sp"], "{what}: {before:?}");
+        // It is looked at again each time, and told in the same words.
+        let again = scene.read();
+        assert!(again.iter().any(|line| line.contains(file) && line.contains(told)), "{what}: {again:?}");
+        assert_eq!(scene.read(), again, "{what}");
+        assert!(scene.files.federation().scope_table(crate::protocol::registration::Rules::Federation).known(&"email".into()));
+    }
+}
+
+#[test]
+fn one_that_was_held_back_comes_in_when_what_stood_against_it_is_gone() {
+    let mut scene = Scene::good();
+    scene.service("zz", "sector = \"sp\"");
+    assert_eq!(scene.read().len(), 1);
+    let shared = scene.text("service-providers/sp.toml").replacen("client_id", "sector = \"sp\"\nclient_id", 1);
+    scene.put("service-providers/sp.toml", shared);
+    assert_eq!(scene.read(), [""; 0]);
+    assert_eq!(scene.counts().1, ["sp", "zz"]);
+    // Both at once, of which neither could go alone: back to sectors of their own.
+    let alone = scene.text("service-providers/sp.toml").replacen("sector = \"sp\"\n", "", 1);
+    scene.put("service-providers/sp.toml", alone);
+    fs::remove_file(scene.path("service-providers/zz.toml")).unwrap();
+    scene.service("zz", "");
+    assert_eq!(scene.read(), [""; 0]);
+    assert_eq!(scene.files.federation().service(&"zz".into()).unwrap().sector, "zz");
+}
+
+#[test]
+fn one_connector_changed_for_the_worse_does_not_hold_back_another() {
+    let mut scene = Scene::of(Folder::good().edit("passerelle.toml", "\"standard\"", "\"high\"").edit(
+        "service-providers/sp.toml",
+        "client_id",
+        "jwks = { keys = [{ kty = \"EC\", crv = \"P-256\", kid = \"e\", use = \"enc\", \
+         x = \"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\", y = \"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0\" }] }\n\
+         id_token_encrypted_response_alg = \"ECDH-ES\"\nclient_id",
+    ));
+    let lower = "name = { en = \"Lower\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"\n";
+    let kind =
+        "[kind.oidc]\nissuer = \"https://idp.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"IDP_SECRET\" }\n";
+    scene.put("connectors/idp.toml", format!("{lower}{kind}"));
+    scene.put("connectors/zz.toml", format!("{lower}{kind}"));
+    let complaints = scene.read();
+    assert!(
+        complaints.iter().all(|line| line.starts_with("connectors/idp.toml does not go with service-providers/sp.toml")),
+        "{complaints:?}"
+    );
+    assert_eq!((scene.name("idp").as_str(), scene.counts().0), ("Provider", vec!["idp".into(), "zz".into()]));
+}
+
+#[test]
+fn the_going_of_a_connector_is_held_up_by_nobody() {
+    let mut scene = Scene::good();
+    scene.connector("second");
+    scene.service("picky", "blocked_connectors = [\"second\"]");
+    assert_eq!(scene.read(), [""; 0]);
+    fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
+    let complaints = scene.read();
+    assert!(
+        complaints.iter().all(|line| line.starts_with("service-providers/picky.toml")) && complaints.len() == 1,
+        "{complaints:?}"
+    );
+    assert_eq!(scene.counts(), (vec!["second".into()], vec!["picky".into(), "sp".into()]));
+}
+
+#[test]
+fn a_folder_that_vanishes_takes_nothing_along_and_one_that_is_emptied_everything() {
+    let mut scene = Scene::good();
+    let (folder, aside) = (scene.path("connectors"), scene.path("aside"));
+    fs::rename(&folder, &aside).unwrap();
+    let complaints = scene.read();
+    assert!(matches!(complaints.as_slice(), [line] if line.starts_with("connectors the folder is missing")), "{complaints:?}");
+    assert_eq!((scene.counts().0, scene.files.bad(Sort::Connector)), (vec!["idp".to_owned()], 1));
+    fs::create_dir(&folder).unwrap();
+    assert_eq!(scene.read(), [""; 0]);
+    assert_eq!(scene.counts().0, [""; 0]);
+}
+
+#[test]
+fn a_data_providers_folder_may_come_late_and_its_vanishing_is_told() {
+    let mut scene = Scene::good();
+    let file = "client_id = \"archive\"\nname = { en = \"Archive\" }\nscopes = [\"openid\", \"profile\"]\nsecrets = [{ env = \"SP_SECRET\" }]\n";
+    scene.put("data-providers/archive.toml", file);
+    assert_eq!(scene.read(), [""; 0]);
+    let archive = ClientId::from("archive");
+    assert!(scene.files.federation().data_provider(&archive).is_some());
+    fs::remove_dir_all(scene.path("data-providers")).unwrap();
+    assert_eq!(scene.read().len(), 1);
+    assert!(scene.files.federation().data_provider(&archive).is_some());
+}
+
+#[test]
+fn what_a_file_refers_to_is_part_of_it() {
+    let secret = "a client secret of more than 32 characters";
+    let folder = Folder::good().with("secret.txt", secret).edit(
+        "service-providers/sp.toml",
+        "env = \"SP_SECRET\"",
+        "file = \"secret.txt\"",
+    );
+    let mut scene = Scene::of(folder);
+    let hash = |scene: &Scene| match &scene.files.federation().service(&"sp".into()).unwrap().authentication {
+        crate::config::federation::Authentication::SecretPost(secrets) => secrets[0].sha256,
+        _ => panic!(),
+    };
+    let before = hash(&scene);
+    scene.put("secret.txt", format!("{secret}, another one"));
+    assert_eq!(scene.read(), [""; 0]);
+    assert_ne!(hash(&scene), before);
+    let after = hash(&scene);
+    fs::remove_file(scene.path("secret.txt")).unwrap();
+    assert!(scene.read()[0].contains("names a file that is missing"));
+    assert_eq!(hash(&scene), after, "the last good one");
+}
+
+#[test]
+fn an_unchanged_file_is_not_parsed_again() {
+    let mut scene = Scene::good();
+    scene.read();
+    let before = Arc::clone(scene.files.federation().service(&"sp".into()).unwrap());
+    let connector = Arc::clone(&scene.files.connectors()[&ConnectorId::from("idp")].0);
+    scene.service("more", "");
+    // The same text anew, in a file of another making.
+    let text = scene.text("service-providers/sp.toml");
+    fs::remove_file(scene.path("service-providers/sp.toml")).unwrap();
+    scene.put("service-providers/sp.toml", text);
+    assert_eq!(scene.read(), [""; 0]);
+    assert!(Arc::ptr_eq(&before, scene.files.federation().service(&"sp".into()).unwrap()));
+    assert!(Arc::ptr_eq(&connector, &scene.files.connectors()[&ConnectorId::from("idp")].0));
+}
+
+#[test]
+fn a_connector_that_can_not_be_built_is_a_bad_file() {
+    let mut scene = Scene::good();
+    scene.connector("zz");
+    scene.files.read(&|configured| match configured.id.as_str() {
+        "zz" => Err(("kind.oidc.issuer".into(), "write another one".into())),
+        _ => Ok(()),
+    });
+    assert_eq!(scene.counts().0, ["idp"]);
+    assert!(scene.files.complaints()[0].in_line().contains("kind.oidc.issuer can't work; write another one"));
+}

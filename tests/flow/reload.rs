@@ -1,0 +1,169 @@
+//! The configuration's files changed under a running hub: what is new, changed, bad or gone, and logins under way meanwhile.
+
+use std::fs;
+use std::time::Duration;
+
+use passerelle::ids::ConnectorId;
+use serde_json::Value;
+
+use super::hub::TestHub;
+use super::service::Authorize;
+
+impl TestHub {
+    fn put(&self, file: &str, text: &str) {
+        let path = self.folder().join(file);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        fs::write(path, text).unwrap();
+    }
+
+    fn text(&self, file: &str) -> String {
+        fs::read_to_string(self.folder().join(file)).unwrap()
+    }
+
+    fn edit(&self, file: &str, from: &str, to: &str) {
+        let text = self.text(file);
+        assert!(text.contains(from), "{file} has no {from:?}");
+        self.put(file, &text.replacen(from, to, 1));
+    }
+
+    fn remove(&self, file: &str) {
+        fs::remove_file(self.folder().join(file)).unwrap();
+    }
+
+    async fn offered(&self, service: &str) -> Vec<String> {
+        self.browser().authorize(&Authorize::by(service)).await.offered()
+    }
+
+    async fn discovery(&self) -> Value {
+        let path = actix_web::test::TestRequest::get().uri("/api/v2/.well-known/openid-configuration");
+        serde_json::from_str(&self.send(path).await.body).unwrap()
+    }
+}
+
+const CONNECTOR: &str = "connectors/amandier.toml";
+
+#[actix_web::test]
+async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
+    let hub = TestHub::start().await;
+    assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
+    hub.put("connectors/dropped.toml", &hub.text(CONNECTOR));
+    hub.reread().await;
+    assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("dropped").await.sign_in_as("angela").await;
+    let received = page.consent().await.received();
+    assert!(received.fields.contains_key("code"));
+
+    // A session through it is of no more use than it is.
+    hub.remove("connectors/dropped.toml");
+    hub.reread().await;
+    assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere"]);
+    assert!(browser.authorize(&Authorize::by("bakery")).await.is_choice());
+}
+
+/// Only an event can bring this reading: the next round is an hour away.
+#[actix_web::test]
+async fn a_written_file_is_seen_without_a_round() {
+    let hub = TestHub::with("limits.reload_seconds = 3600").await;
+    hub.reread().await;
+    hub.put("connectors/dropped.toml", &hub.text(CONNECTOR));
+    while !hub.reload().outline().connectors.contains_key(&ConnectorId::from("dropped")) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+    hub.remove("connectors/dropped.toml");
+    while hub.reload().outline().connectors.contains_key(&ConnectorId::from("dropped")) {
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
+#[actix_web::test]
+async fn a_service_provider_its_scopes_and_discovery_change_together() {
+    let hub = TestHub::start().await;
+    let kiosk =
+        hub.text("service-providers/bakery.toml").replace("bakery", "kiosk").replace("\"openid\",", "\"openid\", \"age\",");
+    hub.put("service-providers/kiosk.toml", &kiosk);
+    hub.reread().await;
+    // A scope that no table knows: the file waits for it.
+    let complaints = hub.reload().complaints();
+    assert!(
+        matches!(complaints.as_slice(), [line] if line.contains("kiosk.toml") && line.contains("scopes table does not know it"))
+    );
+    assert!(!hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
+
+    let scopes = include_str!("../../config/scopes.toml").replacen("[scopes]", "[scopes]\nage = [\"birthdate\"]", 1);
+    hub.put("scopes.toml", &scopes);
+    hub.reread().await;
+    assert_eq!(hub.reload().complaints(), [""; 0]);
+    assert!(hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("kiosk")).await.choose("amandier").await.sign_in_as("angela").await;
+    assert!(page.consent().await.received().fields.contains_key("code"));
+}
+
+#[actix_web::test]
+async fn a_bad_file_keeps_its_last_good_version_and_is_told_until_it_is_mended() {
+    let hub = TestHub::start().await;
+    let (connector, service) = (hub.text(CONNECTOR), hub.text("service-providers/bakery.toml"));
+    hub.put(CONNECTOR, &connector.replace("lowest", "lovest"));
+    hub.put("service-providers/bakery.toml", &service[..service.len() / 2]);
+    hub.put("connectors/dropped.toml", &connector);
+    hub.reread().await;
+    assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
+    let complaints = hub.reload().complaints();
+    assert!(complaints.iter().any(|line| line.contains("amandier.toml:3 levels.lovest is not a key")), "{complaints:?}");
+    assert!(complaints.iter().any(|line| line.contains("bakery.toml:")), "{complaints:?}");
+    let metrics = hub.metrics.render();
+    for line in [
+        "passerelle_config_files_bad{kind=\"connector\"} 1",
+        "passerelle_config_files_bad{kind=\"service_provider\"} 1",
+        "passerelle_config_files_bad{kind=\"scopes\"} 0",
+    ] {
+        assert!(metrics.contains(line), "{line} is missing in\n{metrics}");
+    }
+    hub.put(CONNECTOR, &connector);
+    hub.put("service-providers/bakery.toml", &service);
+    hub.reread().await;
+    assert_eq!(hub.reload().complaints(), [""; 0]);
+    assert!(hub.metrics.render().contains("passerelle_config_files_bad{kind=\"connector\"} 0"));
+}
+
+#[actix_web::test]
+async fn a_login_under_way_is_stopped_by_a_connector_that_is_blocked_meanwhile() {
+    let hub = TestHub::start().await;
+    let (chosen, returned) = (hub.browser(), hub.browser());
+    let choice = chosen.authorize(&Authorize::by("bakery")).await;
+    let consent = returned.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    assert!(consent.is_consent());
+    hub.edit("service-providers/bakery.toml", "home_page", "blocked_connectors = [\"amandier\"]\nhome_page");
+    hub.reread().await;
+    let refused = choice.choose("amandier").await;
+    assert!(refused.is_choice() && refused.offered() == ["belvedere"], "{}", refused.answer.body);
+    let refused = consent.consent().await.received();
+    assert_eq!(refused.fields.get("error").map(String::as_str), Some("access_denied"));
+    assert!(!refused.fields.contains_key("code"));
+}
+
+#[actix_web::test]
+async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let consent = browser.authorize(&Authorize::by("library")).await.choose("amandier").await.sign_in_as("angela").await;
+    let other = hub.browser();
+    let page = other.authorize(&Authorize::by("library")).await.choose("amandier").await.sign_in_as("angela").await;
+    let received = page.consent().await.received();
+    hub.remove("service-providers/library.toml");
+    hub.reread().await;
+    let refused = consent.consent().await.received();
+    assert_eq!(refused.fields.get("error").map(String::as_str), Some("access_denied"));
+    assert!(!refused.fields.contains_key("code"));
+    let body = format!(
+        "grant_type=authorization_code&client_id=library&client_secret={}&code={}&redirect_uri=x",
+        super::federation::SECRET.replace(' ', "+"),
+        received.code()
+    );
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    let request = actix_web::test::TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
+    assert_eq!(hub.send(request).await.status, 401);
+    assert_eq!(hub.browser().authorize(&Authorize::by("library")).await.answer.status, 400);
+    assert!(hub.browser().authorize(&Authorize::by("bakery")).await.is_choice());
+}
