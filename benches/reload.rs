@@ -4,8 +4,14 @@
 
 use std::fs;
 use std::path::Path;
+use std::sync::Arc;
 
-use passerelle::config::{self, Environment};
+use arc_swap::ArcSwap;
+use passerelle::config::{self, ConfiguredConnector, Environment};
+use passerelle::connector;
+use passerelle::egress::shared::Guards;
+use passerelle::env::Env;
+use passerelle::token::UpstreamKeys;
 use tokio::time::Instant;
 
 const SETTINGS: &str = r#"
@@ -13,6 +19,8 @@ platform = "standard"
 base_url = "https://hub.example"
 subject_key = { env = "SUBJECT_KEY" }
 connectors = "connectors"
+public.listen = "127.0.0.1:0"
+private.listen = "127.0.0.1:0"
 identity_source = "provider"
 "#;
 
@@ -68,8 +76,25 @@ fn main() {
     let environment: Environment = [("SUBJECT_KEY", secret), ("CLIENT_SECRET", secret)].into_iter().collect();
 
     let began = Instant::now();
-    let loaded = config::load(folder.path(), &environment).unwrap();
+    let loaded = config::load(folder.path(), &environment);
+    let Ok(loaded) = loaded else {
+        return print!("{}", config::report(&loaded, passerelle::env::Timestamp::default()));
+    };
     println!("{connectors} connectors and {services} service providers loaded in {:?}", began.elapsed());
+
+    let means = connector::Means {
+        env: Env::system(),
+        keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
+        sandbox: connector::Sandbox::Off,
+        guards: Guards::default(),
+    };
+    let build = |configured: &ConfiguredConnector| {
+        let ConfiguredConnector { id, file, client_secret, blocks: _ } = configured.clone();
+        connector::build(id, &file, client_secret, means.clone()).map(drop).map_err(|fault| (fault.key.into(), fault.mend))
+    };
+    let began = Instant::now();
+    loaded.connectors.values().for_each(|configured| build(configured).unwrap());
+    println!("their connectors built in {:?}", began.elapsed());
 
     let mut files = loaded.files;
     type Change<'a> = (&'a str, Box<dyn Fn() + 'a>);
@@ -89,7 +114,7 @@ fn main() {
         let before = files.outline();
         change();
         let began = Instant::now();
-        files.read(&|_| Ok(()));
+        files.read(&build);
         let (federation, outline) = (files.federation(), files.outline());
         let took = began.elapsed();
         println!(

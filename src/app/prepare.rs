@@ -12,6 +12,7 @@ use crate::actor::registry::Plan;
 use crate::config::outline::Fields;
 use crate::config::{ConfiguredConnector, Federation, Loaded};
 use crate::connector;
+use crate::egress::shared::Guards;
 use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
 use crate::identity::Claim;
@@ -98,6 +99,7 @@ pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Re
         env: env.clone(),
         keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
         sandbox: if loaded.settings.sandbox { connector::Sandbox::On } else { connector::Sandbox::Off },
+        guards: Guards::default(),
     }
 }
 

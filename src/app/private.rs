@@ -11,6 +11,8 @@ use crate::telemetry::Metrics;
 use crate::web::admin::{self, Admin};
 use crate::web::private::{self, Readiness};
 
+/// # Errors
+/// The operating system refuses the listener.
 pub(super) fn server(
     listener: TcpListener,
     readiness: &Arc<Readiness>,

@@ -233,7 +233,8 @@ pub struct Limits {
     pub inactive_answers_per_minute: u32,
     /// Calls to one identity provider at once.
     pub calls_per_connector: usize,
-    /// Seconds between two readings of the connectors' folder: a dropped file is an identity provider, without a restart.
+    /// Seconds between two readings of connectors, service providers, data providers and scopes that no event gave occasion
+    /// to. A written file is seen by its event, and counts within a second.
     pub reload_seconds: u64,
     /// Whole request, body included.
     pub request_seconds: u64,

@@ -21,6 +21,7 @@ use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::egress::guard::GuardFault;
+use crate::egress::shared::Guards;
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
@@ -92,6 +93,8 @@ pub struct Means {
     /// What identity providers seal to, and what proves to them who the hub is; swapped when keys are rotated.
     pub keys: Arc<ArcSwap<UpstreamKeys>>,
     pub sandbox: Sandbox,
+    /// The way out, shared by connectors with the same rules for it.
+    pub guards: Guards,
 }
 
 /// Builds the connector that a file describes: one line for each kind. `client_secret` is the resolved one, where the

@@ -22,7 +22,7 @@ use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
 use crate::config::model::ConnectorFile;
 use crate::config::oauth2::{Oauth2Kind, SecretMethod};
-use crate::egress::guard::{CallLimits, Guard, Schemes};
+use crate::egress::guard::{Guard, Schemes};
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
@@ -62,7 +62,7 @@ impl Oauth2Connector {
             return Err(ConnectorRefused::new("kind.oauth2.client_secret", "it is missing; name the secret's file or variable"));
         };
         let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-        let guard = Guard::new(schemes, &kind.internal_hosts, CallLimits::DEFAULT).map_err(|fault| {
+        let guard = means.guards.of(schemes, &kind.internal_hosts).map_err(|fault| {
             ConnectorRefused::new("kind.oauth2", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
         })?;
         let admit = |key: &'static str, text: &str| {

@@ -30,7 +30,7 @@ use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
 use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
-use crate::egress::guard::{CallLimits, Guard, Schemes};
+use crate::egress::guard::{Guard, Schemes};
 use crate::egress::kept::{Fetched, Kept, Standing};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
@@ -78,7 +78,7 @@ impl OidcConnector {
             return Err(ConnectorRefused::new("kind.oidc.client_secret", "it is missing; name the secret's file or variable"));
         }
         let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-        let guard = Guard::new(schemes, &kind.internal_hosts, CallLimits::DEFAULT).map_err(|fault| {
+        let guard = means.guards.of(schemes, &kind.internal_hosts).map_err(|fault| {
             ConnectorRefused::new("kind.oidc", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
         })?;
         let issuer = url::Url::parse(&kind.issuer).map_err(|_| {

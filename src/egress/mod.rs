@@ -5,6 +5,7 @@
 
 pub mod guard;
 pub mod kept;
+pub mod shared;
 
 #[cfg(test)]
 pub mod fake;

@@ -187,6 +187,20 @@ mod tests {
     }
 
     #[actix_web::test]
+    async fn what_is_in_use_is_told_to_whoever_makes_a_plan() {
+        let readiness = Arc::new(Readiness::default());
+        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
+        let app = App::new()
+            .configure(|config| configure_digest(config, Outline::default))
+            .configure(|config| configure(config, readiness, metrics, web::resource("/more")));
+        let app = test::init_service(app).await;
+        let response = test::call_service(&app, test::TestRequest::get().uri(DIGEST).to_request()).await;
+        assert_eq!(response.status(), 200);
+        assert_eq!(test::read_body_json::<Outline, _>(response).await, Outline::default());
+        assert_eq!(test::call_service(&app, test::TestRequest::get().uri("/livez").to_request()).await.status(), 200);
+    }
+
+    #[actix_web::test]
     async fn going_down_is_not_ready_but_alive() {
         let readiness = Arc::new(Readiness::default());
         readiness.drain();

@@ -86,8 +86,8 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
         ("empty", |_, file| fs::write(file, "").unwrap(), "is missing"),
         (
             "an unknown key",
-            |scene, file| fs::write(file, format!("nmae = 3\n{}", scene.text("connectors/idp.toml"))).unwrap(),
-            ":1 nmae",
+            |scene, file| fs::write(file, format!("unheard_of = 3\n{}", scene.text("connectors/idp.toml"))).unwrap(),
+            ":1 unheard_of",
         ),
         ("not UTF-8", |_, file| fs::write(file, b"name = \"\xff\"").unwrap(), "not UTF-8"),
         ("over 1 MiB", |_, file| fs::write(file, vec![b'#'; 1024 * 1024 + 1]).unwrap(), "larger than 1 MiB"),

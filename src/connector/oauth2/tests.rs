@@ -12,6 +12,7 @@ use crate::config::model::ConnectorKind;
 use crate::connector::Sandbox;
 use crate::digest;
 use crate::egress::fake::{Asked, FakeServer, Told};
+use crate::egress::shared::Guards;
 use crate::env::{HandClock, SeededEntropy, Timestamp};
 use crate::token::UpstreamKeys;
 
@@ -125,7 +126,8 @@ fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, 
     let file: ConnectorFile = toml::from_str(&text).unwrap();
     let ConnectorKind::Oauth2(kind) = &file.kind else { panic!("not oauth2") };
     let env = Env::new(Arc::new(HandClock::at(Timestamp::from_seconds(NOW))), Arc::new(SeededEntropy::new(3)));
-    let means = Means { env, keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())), sandbox: Sandbox::Off };
+    let keys = Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
+    let means = Means { env, keys, sandbox: Sandbox::Off, guards: Guards::default() };
     Oauth2Connector::new("hosting".into(), &file, kind, Some(Secret::new(SECRET.into())), means)
 }
 

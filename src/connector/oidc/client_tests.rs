@@ -12,6 +12,7 @@ use super::fake_idp::*;
 use super::*;
 use crate::config::model::ConnectorKind;
 use crate::connector::Sandbox;
+use crate::egress::shared::Guards;
 use crate::env::SeededEntropy;
 
 /// The head and the form of the last token request.
@@ -93,7 +94,12 @@ fn a_method_with_a_secret_needs_one() {
     let file: ConnectorFile = toml::from_str(text).unwrap();
     let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
     let env = Env::new(Arc::new(crate::env::HandClock::default()), Arc::new(SeededEntropy::new(1)));
-    let means = Means { env, keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())), sandbox: Sandbox::Off };
+    let means = Means {
+        env,
+        keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
+        sandbox: Sandbox::Off,
+        guards: Guards::default(),
+    };
     let refused = OidcConnector::new("fake".into(), &file, kind, None, means).err().unwrap();
     assert_eq!(refused.key, "kind.oidc.client_secret");
 }

@@ -14,6 +14,7 @@ use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::connector::{Connector, ConnectorRefused, Means, Sandbox};
 use crate::digest;
 use crate::egress::fake::{Asked, FakeServer, Told};
+use crate::egress::shared::Guards;
 use crate::env::{Env, HandClock, SeededEntropy, Timestamp};
 use crate::ids::Secret;
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
@@ -161,7 +162,7 @@ impl World {
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
         let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-        let means = Means { env, keys: Arc::clone(&keys), sandbox: Sandbox::Off };
+        let means = Means { env, keys: Arc::clone(&keys), sandbox: Sandbox::Off, guards: Guards::default() };
         let connector = connector_of(&server.base(), more, "internal_hosts = [\"127.0.0.1\"]", means).unwrap();
         Self { script, clock, connector, keys, server }
     }
@@ -197,7 +198,7 @@ impl World {
 
 pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<OidcConnector, ConnectorRefused> {
     let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-    connector_of(issuer, more, internal, Means { env, keys, sandbox: Sandbox::Off })
+    connector_of(issuer, more, internal, Means { env, keys, sandbox: Sandbox::Off, guards: Guards::default() })
 }
 
 fn connector_of(issuer: &str, more: &str, internal: &str, means: Means) -> Result<OidcConnector, ConnectorRefused> {

@@ -1,0 +1,53 @@
+//! One HTTP client for all who call by the same rules: each reads the machine's authorities when it is made, which takes
+//! milliseconds, and hundreds of identity providers must not take seconds. Connections are kept by host, so that sharing a
+//! client shares nothing with another host's.
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, PoisonError};
+
+use super::guard::{CallLimits, Guard, GuardFault, Schemes};
+
+/// So many different rules are kept; nobody has more but by changing them again and again.
+const KEPT: usize = 64;
+
+type Rules = (Schemes, Vec<String>);
+
+/// Guards with the default limits, by their rules. Cheap to clone; all clones share.
+#[derive(Clone, Default)]
+pub struct Guards(Arc<Mutex<BTreeMap<Rules, Guard>>>);
+
+impl Guards {
+    /// As [`Guard::new`].
+    ///
+    /// # Errors
+    /// The TLS library can't be set up.
+    pub fn of(&self, schemes: Schemes, internal_hosts: &[String]) -> Result<Guard, GuardFault> {
+        let rules = (schemes, internal_hosts.to_vec());
+        let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(guard) = kept.get(&rules) {
+            return Ok(guard.clone());
+        }
+        let guard = Guard::new(schemes, internal_hosts, CallLimits::DEFAULT)?;
+        if kept.len() >= KEPT {
+            kept.clear();
+        }
+        kept.insert(rules, guard.clone());
+        Ok(guard)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_guard_is_shared_by_equal_rules_only() {
+        let guards = Guards::default();
+        let inside = url::Url::parse("https://10.0.0.1/").unwrap();
+        let strict = guards.of(Schemes::HttpsOnly, &[]).unwrap();
+        let lenient = guards.of(Schemes::HttpsOnly, &["10.0.0.1".into()]).unwrap();
+        assert!(strict.admit(&inside).is_err() && lenient.admit(&inside).is_ok());
+        guards.of(Schemes::HttpsOnly, &[]).unwrap();
+        assert_eq!(guards.0.lock().unwrap().len(), 2);
+    }
+}
