@@ -109,6 +109,38 @@ async fn so_is_whoever_is_not_believed_at_introspection_and_revocation() {
     }
 }
 
+/// What is bad at every reading is not told at every reading.
+#[actix_web::test]
+async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_mended() {
+    let hub = TestHub::start().await;
+    hub.reread().await;
+    let log = Log::begin();
+    let file = hub.folder().join("connectors/amandier.toml");
+    let good = std::fs::read_to_string(&file).unwrap();
+    let read = async || {
+        hub.reread().await;
+        let lines = log.taken();
+        lines.into_iter().filter(|line| line.get("file").is_some()).collect::<Vec<_>>()
+    };
+    for (bad, told) in [("name = 3\nlevels = 4\n[kind.nonsense]\n", "kind.nonsense"), ("name = \n", "is not valid TOML")] {
+        std::fs::write(&file, bad).unwrap();
+        let lines = read().await;
+        let [line] = lines.as_slice() else { panic!("{lines:?}") };
+        assert_eq!((&line["level"], &line["file"]), (&Value::from("ERROR"), &Value::from(file.display().to_string())));
+        assert!(line["fault"].as_str().unwrap().contains(told), "{line}");
+        assert_eq!(read().await, [] as [Value; 0]);
+    }
+    std::fs::write(&file, good).unwrap();
+    let lines = read().await;
+    assert!(matches!(lines.as_slice(), [line] if line["level"] == "INFO"), "{lines:?}");
+
+    let settings = hub.folder().join("passerelle.toml");
+    std::fs::write(&settings, std::fs::read_to_string(&settings).unwrap() + "# another\n").unwrap();
+    hub.reread().await;
+    let lines = log.taken();
+    assert!(lines.iter().any(|line| line["message"].as_str().unwrap().contains("passerelle.toml has changed")), "{lines:?}");
+}
+
 #[actix_web::test]
 async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still() {
     let publisher = Publisher::start();
