@@ -24,7 +24,7 @@ fn a_hub_that_can_start_passes() {
 #[test]
 fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
     type Spoil = fn(&Path);
-    let table: [(&str, Spoil, &str); 5] = [
+    let table: [(&str, Spoil, &str); 6] = [
         ("no keys", |folder| fs::remove_dir_all(folder.join("keys")).unwrap(), "`passerelle keys new`"),
         ("register", |folder| fs::write(folder.join("register.csv"), "a,b\n").unwrap(), "the first line must name"),
         ("persons", |folder| fs::write(folder.join("persons.toml"), "[[persn]]\n").unwrap(), "kind.persona.persons"),
@@ -32,6 +32,14 @@ fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
             "log filter",
             |folder| fs::write(folder.join("passerelle.toml"), format!("{SETTINGS}log.filter = \"x=loud\"\n")).unwrap(),
             "write it as `info`",
+        ),
+        (
+            "blocks",
+            |folder| {
+                fs::create_dir(folder.join("state")).unwrap();
+                fs::write(folder.join("state/blocks.json"), "{").unwrap();
+            },
+            "without them an identity provider that was blocked would be open again",
         ),
         (
             "no subject key",

@@ -35,7 +35,7 @@ fn a_bad_block_is_named_with_its_mend() {
         ("reason = \"r\"\nservice_providers = []", "block[0].service_providers", "remove the key to block it for all"),
         ("reason = \"r\"\nfrom = 2027-03-01", "block[0].from", "write a date, a time and a zone"),
         ("reason = \"r\"\nfrom = 2027-03-01T00:00:00Z\nuntil = 2027-03-01T00:00:00Z", "block[0].until", "later than from"),
-        ("reason = \"r\"\nuntill = \"x\"", "block[0].untill", "use one of: reason, message, service_providers, from, until"),
+        ("reason = \"r\"\nlasting = \"x\"", "block[0].lasting", "use one of: reason, message, service_providers, from, until"),
     ] {
         let (file, named, told) = blocked(table).problem();
         assert_eq!((file.as_str(), named.as_str()), (IDP, key), "{table}: {told}");

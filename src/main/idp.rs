@@ -138,6 +138,8 @@ impl IdpCommand {
                     println!("{}", serde_json::to_string_pretty(&list).map_err(|error| error.to_string())?);
                 } else {
                     print!("{}", list.connectors.iter().map(told).collect::<String>());
+                    let orphaned = |block: &BlockRow| format!("{:<24} gone\n{}", block.connector.as_str(), line(block));
+                    print!("{}", list.orphaned_blocks.iter().map(orphaned).collect::<String>());
                 }
             }
         }

@@ -59,6 +59,9 @@ pub struct BlockList {
 #[derive(Debug, Serialize, Deserialize)]
 pub struct ConnectorList {
     pub connectors: Vec<ConnectorRow>,
+    /// Blocks by command of connectors that are not there (any more).
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub orphaned_blocks: Vec<BlockRow>,
 }
 
 /// What setting or lifting a block answers. The change is in force.
@@ -147,12 +150,15 @@ pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
 }
 
 async fn connectors(admin: Data<Admin>) -> HttpResponse {
-    json(StatusCode::OK, &ConnectorList { connectors: admin.connectors.overview() })
+    json(
+        StatusCode::OK,
+        &ConnectorList { connectors: admin.connectors.overview(), orphaned_blocks: admin.connectors.orphaned_blocks() },
+    )
 }
 
 async fn blocks(admin: Data<Admin>) -> HttpResponse {
-    let blocks = admin.connectors.overview().into_iter().flat_map(|row| row.blocks).collect();
-    json(StatusCode::OK, &BlockList { blocks })
+    let of_connectors = admin.connectors.overview().into_iter().flat_map(|row| row.blocks);
+    json(StatusCode::OK, &BlockList { blocks: of_connectors.chain(admin.connectors.orphaned_blocks()).collect() })
 }
 
 async fn block(admin: Data<Admin>, request: HttpRequest, payload: web::Payload) -> HttpResponse {

@@ -266,6 +266,12 @@ async fn a_restart_does_not_open_what_was_blocked() {
     let hub = hub.restarted().await;
     assert_eq!(hub.listed("/admin/connectors").await, listed);
     assert_eq!(hub.browser().authorize(&Authorize::by("bakery")).await.offered(), ["belvedere"]);
+    // Nor does it forget what was blocked while the file is away.
+    fs::remove_file(hub.state().parent().unwrap().join("connectors/amandier.toml")).unwrap();
+    let hub = hub.restarted().await;
+    let without = hub.listed("/admin/connectors").await;
+    assert_eq!(without["orphaned_blocks"], listed["connectors"][0]["blocks"]);
+    assert_eq!(hub.listed("/admin/blocks").await["blocks"], without["orphaned_blocks"]);
 }
 
 #[actix_web::test]

@@ -106,7 +106,7 @@ fn where_nothing_can_be_written_a_block_is_in_force_all_the_same_and_says_so() {
     let (added, survival) = blocks.add(block("one", None)).unwrap();
     let Survival::Lost(fault) = survival else { panic!("it can't have been kept") };
     assert!(fault.to_string().contains("mend: let this user write to the folder (the setting `state`)"), "{fault}");
-    assert_eq!(blocks.all().as_slice(), [added.clone()]);
+    assert_eq!(blocks.all().as_slice(), std::slice::from_ref(&added));
     assert!(matches!(blocks.remove(&added.id), Some((_, Survival::Lost(_)))));
     assert!(blocks.all().is_empty());
 }

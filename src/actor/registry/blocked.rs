@@ -191,6 +191,15 @@ impl Connectors {
         federation.connectors().iter().map(row).collect()
     }
 
+    /// Blocks by command of connectors that are not there (any more): they hold again as soon as the file is back.
+    #[must_use]
+    pub fn orphaned_blocks(&self) -> Vec<BlockRow> {
+        let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let orphaned =
+            commanded.iter().filter(|one| federation.connector(&one.block.connector).is_none() && !one.block.is_over(now));
+        orphaned.map(|one| BlockRow::commanded(one, now)).collect()
+    }
+
     /// How many blocks are in force on each connector.
     pub fn report_blocks(&self, metrics: &Metrics) {
         let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
