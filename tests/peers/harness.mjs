@@ -108,6 +108,7 @@ ${settings}
 listen = "127.0.0.1:${port}"
 [private]
 listen = "127.0.0.1:${privatePort}"
+admin_token = { file = "admin.token" }
 ${register}
 [limits]
 workers = 1
@@ -115,6 +116,7 @@ reload_seconds = 1
 `);
   for (const [name, content] of Object.entries(files)) write(name, content);
   write('subject.key', random(48));
+  write('admin.token', random(32));
   write('register.csv', REGISTER);
   cpSync(path.join(root, 'config/scopes.toml'), path.join(folder, 'scopes.toml'));
   for (const sp of sps) {
