@@ -3,7 +3,7 @@
 //! A [`Program`] is a value, not a set of globals: a test or the demo runs several in one process.
 
 pub mod administer;
-mod check;
+pub mod check;
 pub mod explain;
 mod keys;
 pub mod plan;

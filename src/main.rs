@@ -15,11 +15,14 @@ use passerelle::telemetry;
 use passerelle::token::keyfiles::{self, Made, Purpose};
 use passerelle::token::keyring::LEAD;
 
+#[path = "main/check.rs"]
+mod check_command;
 #[path = "main/idp.rs"]
 mod idp_command;
 #[path = "main/register.rs"]
 mod register_command;
 
+use check_command::CheckCommand;
 use idp_command::IdpCommand;
 use register_command::RegisterCommand;
 
@@ -40,7 +43,10 @@ enum Command {
         config: PathBuf,
     },
     /// Check the configuration: every file, key and rule, and all that the hub needs to start.
+    #[command(args_conflicts_with_subcommands = true)]
     Check {
+        #[command(subcommand)]
+        one: Option<CheckCommand>,
         #[arg(long, default_value = "config")]
         config: PathBuf,
         /// Ask every identity provider for its metadata and keys as well.
@@ -160,7 +166,8 @@ fn main() -> ExitCode {
 fn run(command: Command) -> Result<ExitCode, String> {
     match command {
         Command::Serve { config } => serve(&config)?,
-        Command::Check { config, online } => return check(&config, online),
+        Command::Check { one: Some(one), .. } => return one.run(),
+        Command::Check { one: None, config, online } => return check(&config, online),
         Command::Plan { config, against, json } => return plan(&config, against.as_deref(), json),
         Command::Demo { port } => demo(port)?,
         Command::Errors { markdown: true } => print!("{}", catalogue::markdown()),

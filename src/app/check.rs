@@ -1,5 +1,8 @@
 //! Whether a hub would start, and whether its identity and service providers answer, without starting it.
 
+pub mod connector;
+mod sample;
+
 use std::sync::Arc;
 
 use super::prepare::{connector_means, plan, prepare};

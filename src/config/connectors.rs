@@ -12,7 +12,7 @@ use super::blocks::Block;
 use super::model::{ConnectorFile, ConnectorKind, KINDS, OidcKind, PersonaKind, SecretRef, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::{Source, problem_of_file};
-use super::{Context, blocks, oauth2, secrets, text, toml_files};
+use super::{Context, blocks, mapping, oauth2, secrets, text, toml_files};
 
 /// A connector whose file holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -85,20 +85,58 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
 /// # Errors
 /// Every problem of that file.
 pub fn configured(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
-    let (mut problems, path) = (Vec::new(), source.path());
-    let stem = path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default();
-    if !ConnectorId::is_well_formed(stem) {
-        let mend = "rename it: 1 to 64 characters of a-z, 0-9 and -, then .toml; confirm is taken";
-        problems.push(problem_of_file(path, "the file's name is not a connector's id", mend));
+    let Draft { id, file, client_secret, blocks, problems } = draft(source, sandbox, context);
+    match file {
+        Some(file) if problems.is_empty() => Ok(ConfiguredConnector { id, file, client_secret, blocks }),
+        _ => Err(problems),
     }
-    let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else { return Err(problems) };
+}
+
+/// A file as far as it can be read, and all that is wrong with it.
+#[derive(Clone, Debug)]
+pub struct Draft {
+    pub id: ConnectorId,
+    /// `None` where it has not even the shape of a connector's file.
+    pub file: Option<ConnectorFile>,
+    pub client_secret: Option<Secret<String>>,
+    pub blocks: Vec<Block>,
+    pub problems: Vec<Problem>,
+}
+
+/// Reads and checks one file, and gives what there is of it.
+#[must_use]
+pub fn read_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Draft {
+    match Source::read(path) {
+        Ok(source) => draft(&source, sandbox, context),
+        Err(problem) => {
+            let problems = name_problem(path).into_iter().chain([problem]).collect();
+            Draft { id: id_of(path), file: None, client_secret: None, blocks: Vec::new(), problems }
+        }
+    }
+}
+
+fn id_of(path: &Path) -> ConnectorId {
+    ConnectorId::from(path.file_stem().and_then(|stem| stem.to_str()).unwrap_or_default())
+}
+
+fn name_problem(path: &Path) -> Option<Problem> {
+    let mend = "rename it: 1 to 64 characters of a-z, 0-9 and -, then .toml; confirm is taken";
+    let well_formed = ConnectorId::is_well_formed(id_of(path).as_str());
+    (!well_formed).then(|| problem_of_file(path, "the file's name is not a connector's id", mend))
+}
+
+fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
+    let id = id_of(source.path());
+    let mut problems: Vec<Problem> = name_problem(source.path()).into_iter().collect();
+    let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else {
+        return Draft { id, file: None, client_secret: None, blocks: Vec::new(), problems };
+    };
     let client_secret = check(source, &file, sandbox, context, &mut problems);
     if let ConnectorKind::Persona(PersonaKind { persons: Some(path) }) = &mut file.kind {
         *path = context.folder.join(&*path);
     }
-    let id = ConnectorId::from(stem);
-    let blocks = blocks::of_file(&source, &id, &file.block, &mut problems);
-    if problems.is_empty() { Ok(ConfiguredConnector { id, file, client_secret, blocks }) } else { Err(problems) }
+    let blocks = blocks::of_file(source, &id, &file.block, &mut problems);
+    Draft { id, file: Some(file), client_secret, blocks, problems }
 }
 
 fn check(
@@ -125,6 +163,7 @@ fn check(
     if file.mfa.iter().any(|name| name == "mfa") {
         problems.push(source.problem("mfa", "explains mfa by itself", "name the methods behind it, as [\"pwd\", \"otp\"]"));
     }
+    mapping::check(source, file, problems);
     match &file.kind {
         ConnectorKind::Oidc(oidc) => {
             if file.levels.lowest <= file.levels.highest {

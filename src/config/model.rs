@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::oauth2::Oauth2Kind;
+pub use crate::identity::mapping::Unmapped;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
@@ -444,6 +445,12 @@ pub struct ConnectorFile {
     /// `[[block]]`: times at which this identity provider must not be used.
     #[serde(default)]
     pub block: Vec<BlockTable>,
+    /// Claim → what it is made of, where this identity provider calls or writes it differently: docs/claim-mapping.md.
+    #[serde(default)]
+    pub mapping: BTreeMap<String, ClaimRule>,
+    /// What becomes of the claims that `mapping` does not name.
+    #[serde(default)]
+    pub unmapped_claims: Unmapped,
     /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.persona]`.
     pub kind: ConnectorKind,
 }
@@ -466,6 +473,57 @@ pub struct BlockTable {
     /// In force up to this moment, itself excluded; absent: until the table is removed.
     #[serde(default)]
     pub until: Option<String>,
+}
+
+/// What a claim is made of: one of `from`, `join` and `value`; and at most one of `split`, `date`, `map` and `case`.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct ClaimRule {
+    /// The identity provider's claim by its name, dots and all; or, with a `/` in front, a path (JSON Pointer, RFC 6901).
+    #[serde(default)]
+    pub from: Option<String>,
+    /// Several claims, each as `from` has it, joined to one text; those that are absent are left out.
+    #[serde(default)]
+    pub join: Option<Vec<String>>,
+    /// What stands between joined claims. Default: one space.
+    #[serde(default)]
+    pub with: Option<String>,
+    /// The same for everybody who comes from this identity provider.
+    #[serde(default)]
+    pub value: Option<RuleValue>,
+    /// Separator: the parts as a list, for `given_name_array`; or one of them, see `part`.
+    #[serde(default)]
+    pub split: Option<String>,
+    /// Which part of a split, counted from 0.
+    #[serde(default)]
+    pub part: Option<usize>,
+    /// How the identity provider writes a birthdate: `DD/MM/YYYY`, `D.M.YYYY`, `YYYYMMDD`, `YYYY`.
+    #[serde(default)]
+    pub date: Option<String>,
+    /// The identity provider's value → ours, as `{ M = "male", F = "female" }`.
+    #[serde(default)]
+    pub map: Option<BTreeMap<String, RuleValue>>,
+    /// What any other value of `map` stands for; without it such a claim is left out.
+    #[serde(default)]
+    pub otherwise: Option<RuleValue>,
+    /// Writes the text in capitals, or in small letters.
+    #[serde(default)]
+    pub case: Option<LetterCase>,
+}
+
+/// A text, or true or false.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(untagged)]
+pub enum RuleValue {
+    Text(String),
+    Truth(bool),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum LetterCase {
+    Upper,
+    Lower,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

@@ -4,6 +4,8 @@
 //! actors, stores, service providers, pages.
 
 mod code_flow;
+pub mod finding;
+mod mapped;
 pub mod oauth2;
 pub mod oidc;
 pub mod persona;
@@ -14,11 +16,13 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use url::Url;
 
+use self::finding::{Examination, Finding};
 use self::oauth2::Oauth2Connector;
 use self::oidc::OidcConnector;
 use self::persona::PersonaConnector;
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
+use crate::config;
 use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::egress::guard::GuardFault;
 use crate::egress::shared::Guards;
@@ -52,6 +56,14 @@ pub trait Connector: Send + Sync {
     /// # Errors
     /// As for `begin`.
     async fn warm(&self) -> Result<(), ConnectorFault>;
+
+    /// Looks at everything that a login would need, ahead of any; what `check connector --online` shows.
+    async fn examine(&self, _: &Examination) -> Vec<Finding> {
+        vec![match self.warm().await {
+            Ok(()) => Finding::ok("reachable", "it answers as it should"),
+            Err(fault) => Finding::fault("reachable", fault.to_string(), "the error is explained in docs/errors.md"),
+        }]
+    }
 
     /// How far the identity provider's clock was ahead of ours at the last login, in seconds; `None` before the first,
     /// and for a kind that has no clock of its own.
@@ -108,11 +120,16 @@ pub fn build(
     client_secret: Option<Secret<String>>,
     means: Means,
 ) -> Result<Arc<dyn Connector>, ConnectorRefused> {
-    Ok(match &file.kind {
-        ConnectorKind::Oidc(kind) => Arc::new(OidcConnector::new(id, file, kind, client_secret, means)?),
-        ConnectorKind::Oauth2(kind) => Arc::new(Oauth2Connector::new(id, file, kind, client_secret, means)?),
-        ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id, file, kind, means.env, means.sandbox)?),
-    })
+    let mapping = config::mapping::of(file).map_err(|faults| {
+        let fault = faults.into_iter().map(|fault| fault.to_string()).collect::<Vec<_>>().join("; ");
+        ConnectorRefused::new("mapping", fault)
+    })?;
+    let connector: Arc<dyn Connector> = match &file.kind {
+        ConnectorKind::Oidc(kind) => Arc::new(OidcConnector::new(id.clone(), file, kind, client_secret, means)?),
+        ConnectorKind::Oauth2(kind) => Arc::new(Oauth2Connector::new(id.clone(), file, kind, client_secret, means)?),
+        ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id.clone(), file, kind, means.env, means.sandbox)?),
+    };
+    Ok(mapped::around(id, connector, mapping))
 }
 
 /// What a connector's file agrees with its identity provider on levels: the one source for whoever asks, judges or

@@ -8,6 +8,7 @@
 
 mod assertion;
 mod departure;
+mod examine;
 mod exchange;
 mod id_token;
 mod keys;
@@ -25,10 +26,12 @@ use url::Url;
 use self::exchange::Granted;
 use self::metadata::Provider;
 use self::sealed::Answer;
+use super::finding::{Examination, Finding};
 use super::{Connector, ConnectorFault, ConnectorRefused, Means, code_flow};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
+use crate::config::mapping::PROTOCOL_CLAIMS;
 use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
 use crate::egress::guard::{Guard, Schemes};
 use crate::egress::kept::{Fetched, Kept, Standing};
@@ -38,10 +41,6 @@ use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewe
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 use crate::token::verify::{self, VerificationKeys};
-
-/// Claims of the protocol: they are judged here, and are no part of an identity.
-const PROTOCOL_CLAIMS: [&str; 15] =
-    ["iss", "aud", "exp", "iat", "nbf", "jti", "nonce", "azp", "at_hash", "c_hash", "acr", "amr", "auth_time", "sid", "sub"];
 
 pub struct OidcConnector {
     upstream: Arc<Upstream>,
@@ -151,6 +150,10 @@ impl Connector for OidcConnector {
     async fn warm(&self) -> Result<(), ConnectorFault> {
         let provider = self.upstream.provider().await?;
         self.upstream.keys(&provider).await.map(|_| ())
+    }
+
+    async fn examine(&self, examination: &Examination) -> Vec<Finding> {
+        examine::examine(&self.upstream, examination).await
     }
 
     fn skew_seconds(&self) -> Option<i64> {
@@ -320,7 +323,7 @@ fn identity_claims(mut id_token: Map<String, Value>, userinfo: Map<String, Value
 #[cfg(test)]
 mod client_tests;
 #[cfg(test)]
-mod fake_idp;
+pub(in crate::connector) mod fake_idp;
 #[cfg(test)]
 mod logout_tests;
 #[cfg(test)]

@@ -15,6 +15,7 @@ use serde_json::{Map, Value};
 use url::Url;
 use url::form_urlencoded::Serializer;
 
+use super::finding::{Examination, Finding};
 use super::{Connector, ConnectorFault, ConnectorRefused, Sandbox};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
@@ -329,6 +330,10 @@ impl Connector for PersonaConnector {
 
     async fn warm(&self) -> Result<(), ConnectorFault> {
         Ok(())
+    }
+
+    async fn examine(&self, _: &Examination) -> Vec<Finding> {
+        vec![Finding::ok("reachable", "there is nothing to ask: the sandbox is a page of the hub itself")]
     }
 
     fn sandbox(&self) -> Option<&dyn SandboxPage> {

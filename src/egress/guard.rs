@@ -14,6 +14,7 @@ use std::time::Duration;
 use openidconnect::{AsyncHttpClient, HttpRequest, HttpResponse};
 use reqwest::dns::{Addrs, Name, Resolve, Resolving};
 use reqwest::redirect::Policy;
+use reqwest::tls::TlsInfo;
 use url::{Host, Url};
 
 use crate::ids::Secret;
@@ -63,6 +64,17 @@ pub enum GuardFault {
     TooLarge { host: String, limit: usize },
 }
 
+/// The certificate of the server that answered, in DER.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PeerCertificate(pub Vec<u8>);
+
+/// Whether answers tell of it.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum PeerCertificates {
+    Dropped,
+    Kept,
+}
+
 /// An HTTP client with its own pool of connections.
 #[derive(Clone)]
 pub struct Guard {
@@ -90,6 +102,24 @@ impl Guard {
         limits: CallLimits,
         trust: Trust<'_>,
     ) -> Result<Self, GuardFault> {
+        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Dropped)
+    }
+
+    /// As `new`, with a [`PeerCertificate`] among the extensions of each answer that came over TLS.
+    ///
+    /// # Errors
+    /// The TLS library can't be set up.
+    pub fn keeping_certificates(schemes: Schemes, internal_hosts: &[String], limits: CallLimits) -> Result<Self, GuardFault> {
+        Self::made(schemes, internal_hosts, limits, Trust::default(), PeerCertificates::Kept)
+    }
+
+    fn made(
+        schemes: Schemes,
+        internal_hosts: &[String],
+        limits: CallLimits,
+        trust: Trust<'_>,
+        certificates: PeerCertificates,
+    ) -> Result<Self, GuardFault> {
         let rules = Arc::new(AddressRules::new(schemes, internal_hosts));
         let refused = |error: &reqwest::Error| GuardFault::Unreachable { host: "any host".into(), why: root_cause(error) };
         let client = trust
@@ -102,6 +132,7 @@ impl Guard {
             .https_only(schemes == Schemes::HttpsOnly)
             .connect_timeout(limits.connect)
             .timeout(limits.whole)
+            .tls_info(certificates == PeerCertificates::Kept)
             .build()
             .map_err(|error| refused(&error))?;
         Ok(Self { client, rules, limits })
@@ -139,6 +170,9 @@ impl Guard {
         let mut response = HttpResponse::new(body);
         *response.status_mut() = answer.status();
         *response.headers_mut() = std::mem::take(answer.headers_mut());
+        if let Some(der) = answer.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate) {
+            response.extensions_mut().insert(PeerCertificate(der.to_owned()));
+        }
         Ok(response)
     }
 }

@@ -18,7 +18,7 @@ use crate::protocol::json;
 /// The longest compact serialization that is looked at.
 pub const MAX_BYTES: usize = 64 * 1024;
 /// The most keys that are taken from one key set.
-pub(super) const MAX_KEYS: usize = 100;
+pub const MAX_KEYS: usize = 100;
 
 /// A JWS whose signature holds. Its claims still have to be judged.
 #[derive(Clone, PartialEq)]
@@ -213,6 +213,12 @@ pub(super) fn is_sound_rsa(n: &str, e: &str) -> bool {
     let exponent =
         digest::from_base64url(e).is_some_and(|e| e.last().is_some_and(|last| last & 1 == 1) && (2..=64).contains(&bits(&e)));
     modulus && exponent
+}
+
+/// How many bits an RSA modulus has, as a JWK writes it; `None` if it is no base64url.
+#[must_use]
+pub fn rsa_bits(n: &str) -> Option<usize> {
+    digest::from_base64url(n).map(|n| bits(&n))
 }
 
 fn bits(number: &[u8]) -> usize {

@@ -98,6 +98,20 @@ pub async fn fetch(
     Ok(Fetched { value: addresses.admitted(kind, client_secret, guard)?, life })
 }
 
+/// What a configuration document that is at hand says.
+///
+/// # Errors
+/// As for [`fetch`].
+pub fn read(
+    kind: &OidcKind,
+    client_secret: Option<&Secret<String>>,
+    guard: &Guard,
+    body: &[u8],
+) -> Result<Provider, ConnectorFault> {
+    let document = document(&kind.issuer, body)?;
+    Addresses::of(&document)?.admitted(kind, client_secret, guard)
+}
+
 /// Gets a JSON document; any status but 200 is a fault.
 pub async fn get(guard: &Guard, url: &str) -> Result<HttpResponse, ConnectorFault> {
     let request: HttpRequest = http::Request::get(url)

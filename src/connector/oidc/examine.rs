@@ -1,0 +1,273 @@
+//! `passerelle check connector FILE --online`: everything that a login would need of an identity provider, looked at
+//! ahead of any, and said in words.
+//!
+//! Owns: the order of the questions, and the words for what goes wrong on the way. Must not know: who asks. Nothing of
+//! a person is asked, and the one token request is for a code that nobody issued.
+
+mod connection;
+mod document;
+mod keys;
+
+use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
+use openidconnect::{HttpRequest, HttpResponse};
+use serde_json::{Map, Value};
+use url::Url;
+
+use super::metadata::{self, Provider};
+use super::{Upstream, exchange};
+use crate::config::model::{OidcKind, UpstreamAuthMethod};
+use crate::connector::ConnectorFault;
+use crate::connector::code_flow::printable;
+use crate::connector::finding::{Examination, Finding};
+use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
+use crate::env::{Env, Timestamp};
+use crate::ids::Secret;
+use crate::login::upstream::{Attempt, Left};
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::json;
+
+/// An answer, and when it was asked for and had.
+struct Told {
+    answer: HttpResponse,
+    asked: Timestamp,
+    had: Timestamp,
+}
+
+pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Finding> {
+    let kind = &upstream.kind;
+    let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
+    let guard = match Guard::keeping_certificates(schemes, &kind.internal_hosts, CallLimits::DEFAULT) {
+        Ok(guard) => guard,
+        Err(fault) => return vec![unreached("reachable", "the identity provider", &fault)],
+    };
+    let mut findings = Vec::new();
+    let Some(provider) = discovery(upstream, &guard, examination, &mut findings).await else { return findings };
+    match ask(&guard, provider.jwks_uri.as_str(), &upstream.env).await {
+        Ok(told) => {
+            if kind.endpoints.is_some() {
+                connection::look(&provider.jwks_uri, &told, &mut findings);
+            }
+            findings.extend(key_set(&told.answer, kind));
+        }
+        Err(fault) => findings.push(unreached("keys", "its key set", &fault)),
+    }
+    findings.push(end_session(&provider));
+    findings.push(authentication(upstream, &provider, &guard, examination).await);
+    findings
+}
+
+async fn ask(guard: &Guard, url: &str, env: &Env) -> Result<Told, GuardFault> {
+    let request: HttpRequest = http::Request::get(url)
+        .header(ACCEPT, "application/json")
+        .body(Vec::new())
+        .map_err(|_| GuardFault::AddressForbidden("the address to call is not an absolute URL".into()))?;
+    let asked = env.now();
+    let answer = guard.send(request).await?;
+    Ok(Told { answer, asked, had: env.now() })
+}
+
+/// The identity provider's addresses; `None` where nothing more can be asked.
+async fn discovery(
+    upstream: &Upstream,
+    guard: &Guard,
+    examination: &Examination,
+    findings: &mut Vec<Finding>,
+) -> Option<Provider> {
+    let (kind, secret) = (&upstream.kind, upstream.client_secret.as_ref());
+    if kind.endpoints.is_some() {
+        let provider = metadata::fetch(kind, secret, guard).await.map(|fetched| fetched.value);
+        let provider = provider.map_err(|fault| findings.push(of_fault("discovery", &fault))).ok()?;
+        findings.push(Finding::ok("discovery", "not asked: the endpoints are in the file"));
+        return Some(provider);
+    }
+    let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
+    let told = ask(guard, &url, &upstream.env).await;
+    let told = told.map_err(|fault| findings.push(unreached("reachable", "its configuration document", &fault))).ok()?;
+    if let Ok(url) = Url::parse(&url) {
+        connection::look(&url, &told, findings);
+    }
+    let members = configuration(&told.answer, guard).map_err(|finding| findings.push(finding)).ok()?;
+    if let Some(finding) = other_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str)) {
+        findings.push(finding);
+        return None;
+    }
+    findings.push(Finding::ok("issuer", "the configuration document names exactly this issuer"));
+    let provider = metadata::read(kind, secret, guard, told.answer.body());
+    let provider = provider.map_err(|fault| findings.push(of_fault("discovery", &fault))).ok()?;
+    findings.push(Finding::ok("discovery", "the configuration document is usable"));
+    findings.extend(document::look(&members, kind, &upstream.agreement, examination));
+    Some(provider)
+}
+
+/// The members of a configuration document, before anything in them is believed.
+fn configuration(answer: &HttpResponse, guard: &Guard) -> Result<Map<String, Value>, Finding> {
+    whole(
+        answer,
+        guard,
+        "discovery",
+        "the configuration document",
+        "is the issuer in the file the identity provider's own, path included?",
+    )?;
+    json::parse_object(answer.body()).map_err(|_| {
+        let mend = "ask the identity provider for a JSON object (OpenID Connect Discovery 1.0, 4.2)";
+        Finding::fault("discovery", "the configuration document is not a JSON object in which no member is named twice", mend)
+    })
+}
+
+/// A document that came as it should: no redirect, status 200, no web page.
+fn whole(answer: &HttpResponse, guard: &Guard, name: &'static str, what: &str, mend: &str) -> Result<(), Finding> {
+    let status = answer.status();
+    if status.is_redirection() {
+        let place = answer.headers().get(LOCATION).and_then(|place| place.to_str().ok()).and_then(|place| Url::parse(place).ok());
+        let place = match &place {
+            None => "another address".to_owned(),
+            Some(url) => {
+                let private = if guard.admit(url).is_err() { ", which the hub must not call," } else { "" };
+                format!("{}{private}", url.host_str().unwrap_or("another address"))
+            }
+        };
+        let what = format!("instead of {what} there is a redirect to {place} and redirects are never followed");
+        return Err(Finding::fault(name, what, "write the address at which the document itself is"));
+    }
+    if status.as_u16() != 200 {
+        return Err(Finding::fault(name, format!("{what} is answered with status {}", status.as_u16()), mend));
+    }
+    let typed_html =
+        answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).is_some_and(|kind| kind.contains("html"));
+    if typed_html || answer.body().trim_ascii_start().starts_with(b"<") {
+        return Err(Finding::fault(name, format!("{what} is a web page (HTML), not JSON"), mend));
+    }
+    Ok(())
+}
+
+/// Discovery 1.0, 4.3: character for character.
+fn other_issuer(written: &str, named: Option<&str>) -> Option<Finding> {
+    let Some(named) = named else {
+        let mend = "ask the identity provider for an issuer there (OpenID Connect Discovery 1.0, 3)";
+        return Some(Finding::fault("issuer", "the configuration document names no issuer", mend));
+    };
+    if named == written {
+        return None;
+    }
+    let shown = printable(named, 200);
+    let what = if named.trim_end_matches('/') == written.trim_end_matches('/') {
+        format!("the issuer differs by a slash at its end: the file has {written}, the configuration document {shown}")
+    } else {
+        format!("the issuer differs: the file has {written}, the configuration document {shown}")
+    };
+    Some(Finding::fault("issuer", what, format!("if it is the identity provider that you mean, write issuer = \"{shown}\"")))
+}
+
+fn key_set(answer: &HttpResponse, kind: &OidcKind) -> Vec<Finding> {
+    let status = answer.status().as_u16();
+    if status != 200 {
+        let mend = "ask the identity provider for its keys at jwks_uri";
+        return vec![Finding::fault("keys", format!("the key set is answered with status {status}"), mend)];
+    }
+    keys::look(answer.body(), kind)
+}
+
+fn end_session(provider: &Provider) -> Finding {
+    match &provider.end_session_endpoint {
+        Some(_) => Finding::ok("end-session", "a logout here can end the identity provider's own session"),
+        None => Finding::warning(
+            "end-session",
+            "there is no end_session_endpoint: a logout here leaves the identity provider's own session alone",
+            "nothing, if that is meant; else ask the identity provider for RP-Initiated Logout",
+        ),
+    }
+}
+
+/// RFC 6749, 5.2: whoever looks at the code before the client says `invalid_grant` to anybody, but none is known to; so
+/// that word means that the client was believed.
+async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard, examination: &Examination) -> Finding {
+    const NAME: &str = "client-authentication";
+    let (kind, now) = (&upstream.kind, upstream.env.now());
+    let attempt = Attempt {
+        connector: upstream.id.clone(),
+        state: String::new(),
+        nonce: String::new(),
+        verifier: Secret::new(upstream.env.entropy().token()),
+        redirect_uri: examination.redirect_uri.clone(),
+        level: upstream.agreement.lowest,
+        reauthenticate: false,
+        max_age: None,
+        left_at: now,
+        left: Left {
+            url: String::new(),
+            issuer: kind.issuer.clone(),
+            client_id: kind.client_id.clone(),
+            token_endpoint: provider.token_endpoint.clone(),
+            iss_expected: provider.iss_expected,
+        },
+    };
+    let assertion = match upstream.assertion(&attempt).await {
+        Ok(assertion) => assertion,
+        Err(fault) => {
+            let mend = "make the hub's keys (passerelle keys new), and give their folder by --config";
+            return Finding::fault(NAME, format!("the hub can't prove who it is: {}", fault.detail), mend);
+        }
+    };
+    let code = Secret::new(upstream.env.entropy().token());
+    let mend = match kind.token_endpoint_auth_method {
+        UpstreamAuthMethod::PrivateKeyJwt => {
+            "are client_id and our jwks_uri those registered there, and can it read our jwks_uri?"
+        }
+        UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
+            "are client_id, client_secret and token_endpoint_auth_method those registered there?"
+        }
+    };
+    match exchange::exchange(provider, guard, code, &attempt, assertion).await {
+        Ok(_) => Finding::fault(NAME, "a code that nobody issued was accepted", "do not use this identity provider"),
+        Err(fault) => match (fault.code, fault.detail.as_str()) {
+            (ErrorCode::IdpClientRefused, _) => Finding::fault(NAME, "it does not believe who we are (invalid_client)", mend),
+            (ErrorCode::IdpCodeRefused, "error=invalid_grant") => {
+                Finding::ok(NAME, "it believes who we are: of a made-up code it refuses the code alone (invalid_grant)")
+            }
+            (ErrorCode::IdpCodeRefused, "error=unauthorized_client") => {
+                let mend = "have the grant type authorization_code registered there";
+                Finding::fault(NAME, "it knows us, and does not let us use codes (unauthorized_client)", mend)
+            }
+            (ErrorCode::IdpCodeRefused, said) => {
+                let what = format!("whether it believes who we are can't be told: of a made-up code it says {said}");
+                Finding::warning(NAME, what, mend)
+            }
+            _ => of_fault(NAME, &fault),
+        },
+    }
+}
+
+fn of_fault(name: &'static str, fault: &ConnectorFault) -> Finding {
+    let entry = fault.code.entry();
+    Finding::fault(name, format!("{} ({})", fault.detail, entry.description), format!("look up {} in docs/errors.md", entry.code))
+}
+
+/// A call that had no answer.
+fn unreached(name: &'static str, what: &str, fault: &GuardFault) -> Finding {
+    match fault {
+        GuardFault::AddressForbidden(why) => Finding::fault(
+            name,
+            format!("{what} is at an address that the hub does not call: {why}"),
+            "if the address is meant, name its host in kind.oidc.internal_hosts; else ask the identity provider why it leads there",
+        ),
+        GuardFault::Unreachable { host, why } if why.contains("certificate") => connection::refused_certificate(host, why),
+        GuardFault::Unreachable { host, why } => Finding::fault(
+            name,
+            format!("{what}: {host} can't be reached: {why}"),
+            "is the address right, is the identity provider up, and may this machine call it?",
+        ),
+        GuardFault::Timeout(host) => {
+            let mend = "is the identity provider well? A login would wait as long";
+            Finding::fault(name, format!("{what}: {host} did not answer within {} s", CallLimits::DEFAULT.whole.as_secs()), mend)
+        }
+        GuardFault::TooLarge { host, .. } => Finding::fault(
+            name,
+            format!("{what}: the answer of {host} is larger than 1 MiB, and was not read on"),
+            "is this the right address? Such a document has a few kilobytes",
+        ),
+    }
+}
+
+#[cfg(test)]
+#[path = "examine_tests.rs"]
+mod tests;
