@@ -153,8 +153,19 @@ enum KeysCommand {
     },
 }
 
+/// What a command line that is not understood ends with (EX_USAGE of sysexits.h); clap's own 2 says "warnings" here.
+const USAGE: u8 = 64;
+
 fn main() -> ExitCode {
-    match run(Arguments::parse().command) {
+    let arguments = match Arguments::try_parse() {
+        Ok(arguments) => arguments,
+        Err(told) => {
+            // Help and version come this way too; a closed pipe is nobody's fault.
+            let _printed = told.print();
+            return if told.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+        }
+    };
+    match run(arguments.command) {
         Ok(code) => code,
         Err(message) => {
             eprintln!("passerelle: {message}");

@@ -113,6 +113,8 @@ fn exit_codes_tell_faults_from_warnings() {
         assert!(told.code == Some(1) && told.text.contains("not a JSON object of claims"), "{claims}: {}", told.text);
     }
     assert_eq!(check(warned.path(), &["absent.toml"]).code, Some(1));
+    // Nobody's pipeline takes a misspelt option for a warning.
+    assert_eq!(check(warned.path(), &["idp.toml", "--onlin"]).code, Some(64));
     assert_eq!(check(warned.path(), &["idp.toml", "--sample", "absent.json"]).code, Some(1));
 }
 

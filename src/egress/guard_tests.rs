@@ -138,3 +138,76 @@ async fn a_fault_names_the_host_and_nothing_more() {
     assert!(matches!(fault, GuardFault::Unreachable { .. }));
     assert!(!fault.to_string().contains("secret") && fault.to_string().contains("127.0.0.1"), "{fault}");
 }
+
+/// A TLS server for `localhost` whose certificate signs itself under this name and ends at this moment (seconds); its port,
+/// and the certificate.
+fn tls_server(authority: &str, until: i64) -> (u16, openssl::x509::X509) {
+    use openssl::asn1::Asn1Time;
+    use openssl::x509::extension::SubjectAlternativeName;
+    use openssl::x509::{X509Builder, X509NameBuilder};
+    let group = openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1).unwrap();
+    let key = openssl::pkey::PKey::from_ec_key(openssl::ec::EcKey::generate(&group).unwrap()).unwrap();
+    let mut name = X509NameBuilder::new().unwrap();
+    name.append_entry_by_text("CN", authority).unwrap();
+    let name = name.build();
+    let mut builder = X509Builder::new().unwrap();
+    builder.set_version(2).unwrap();
+    let serial = openssl::bn::BigNum::from_u32(1).unwrap().to_asn1_integer().unwrap();
+    builder.set_serial_number(&serial).unwrap();
+    builder.set_subject_name(&name).unwrap();
+    builder.set_issuer_name(&name).unwrap();
+    builder.set_not_before(&Asn1Time::from_unix(1).unwrap()).unwrap();
+    builder.set_not_after(&Asn1Time::from_unix(until).unwrap()).unwrap();
+    builder.set_pubkey(&key).unwrap();
+    let names = SubjectAlternativeName::new().dns("localhost").build(&builder.x509v3_context(None, None)).unwrap();
+    builder.append_extension(names).unwrap();
+    builder.sign(&key, openssl::hash::MessageDigest::sha256()).unwrap();
+    let certificate = builder.build();
+
+    let mut acceptor = openssl::ssl::SslAcceptor::mozilla_intermediate_v5(openssl::ssl::SslMethod::tls()).unwrap();
+    acceptor.set_private_key(&key).unwrap();
+    acceptor.set_certificate(&certificate).unwrap();
+    let acceptor = acceptor.build();
+    let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    std::thread::spawn(move || {
+        use std::io::{Read as _, Write as _};
+        // One call; a client that dislikes the certificate hangs up in the handshake.
+        let (stream, _) = listener.accept().unwrap();
+        if let Ok(mut stream) = acceptor.accept(stream) {
+            let _ = stream.read(&mut [0; 4096]);
+            let _ = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            let _ = stream.shutdown();
+        }
+    });
+    (port, certificate)
+}
+
+/// 2100-01-01.
+const FAR: i64 = 4_102_444_800;
+
+async fn over_tls(until: i64, trusted: bool, kept: PeerCertificates) -> (Result<HttpResponse, GuardFault>, Vec<u8>) {
+    let (port, certificate) = tls_server("it", until);
+    let other = if trusted { None } else { Some(tls_server("another", FAR).1) };
+    let pem = String::from_utf8(other.as_ref().unwrap_or(&certificate).to_pem().unwrap()).unwrap();
+    let trust = Trust { ca: Some(&pem), identity: None };
+    let guard = Guard::made(Schemes::HttpsOnly, &["localhost".to_owned()], CallLimits::DEFAULT, trust, kept).unwrap();
+    (fetch(&guard, &format!("https://localhost:{port}/")).await, certificate.to_der().unwrap())
+}
+
+#[tokio::test]
+async fn the_certificate_of_a_server_is_shown_to_whoever_asks_for_it() {
+    let (answer, der) = over_tls(FAR, true, PeerCertificates::Kept).await;
+    assert_eq!(answer.unwrap().extensions().get(), Some(&PeerCertificate(der)));
+    let (answer, _) = over_tls(FAR, true, PeerCertificates::Dropped).await;
+    assert_eq!(answer.unwrap().extensions().get::<PeerCertificate>(), None);
+}
+
+#[tokio::test]
+async fn a_certificate_that_is_refused_is_told_in_words() {
+    for (until, trusted, words) in [(1_000_000_000, true, "expired"), (FAR, false, "UnknownIssuer")] {
+        let (answer, _) = over_tls(until, trusted, PeerCertificates::Kept).await;
+        let Err(GuardFault::Unreachable { why, .. }) = answer else { panic!("{answer:?}") };
+        assert!(why.contains("certificate") && why.contains(words), "{why}");
+    }
+}

@@ -122,11 +122,11 @@ fn whole(answer: &HttpResponse, guard: &Guard, name: &'static str, what: &str, m
         let place = match &place {
             None => "another address".to_owned(),
             Some(url) => {
-                let private = if guard.admit(url).is_err() { ", which the hub must not call," } else { "" };
+                let private = if guard.admit(url).is_err() { ", which the hub must not call" } else { "" };
                 format!("{}{private}", url.host_str().unwrap_or("another address"))
             }
         };
-        let what = format!("instead of {what} there is a redirect to {place} and redirects are never followed");
+        let what = format!("instead of {what} there is a redirect to {place}; redirects are never followed");
         return Err(Finding::fault(name, what, "write the address at which the document itself is"));
     }
     if status.as_u16() != 200 {

@@ -46,6 +46,10 @@ async fn a_good_identity_provider_has_no_fault() {
     let amiss: Vec<&str> = found.iter().filter(|finding| finding.verdict != Verdict::Ok).map(|finding| finding.name).collect();
     assert_eq!(amiss, ["certificate"], "there is no TLS in this test: {found:#?}");
     assert!(named(&found, "client-authentication").what.contains("believes who we are"));
+    let page = include_str!("../../../docs/checking-a-connector.md");
+    for Finding { name, .. } in &found {
+        assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
+    }
 }
 
 #[tokio::test]
