@@ -114,6 +114,40 @@ mod tests {
         assert_eq!((authentication.claims, authentication.upstream_subject.reveal().as_str()), (expected, "s-1"));
     }
 
+    /// The way of a real login: the connector as the hub builds it from a file with a mapping.
+    #[tokio::test]
+    async fn a_connector_that_is_built_of_a_file_maps_its_claims() {
+        use crate::connector::oidc::fake_idp::{SECRET, World, attempt, departure};
+        let world = World::new().await;
+        let text = format!(
+            r#"
+            name = {{ en = "Fake" }}
+            levels = {{ lowest = "eidas1", highest = "eidas2" }}
+            acr = {{ eidas1 = ["low"], eidas2 = ["substantial"] }}
+            [mapping]
+            nickname = {{ from = "given_name", case = "upper" }}
+            birthdate = {{ from = "given_name", date = "YYYY" }}
+            [kind.oidc]
+            issuer = "{}"
+            client_id = "hub"
+            client_secret = {{ env = "X" }}
+            insecure_http = true
+            internal_hosts = ["127.0.0.1"]
+            "#,
+            world.server.base()
+        );
+        let env = crate::env::Env::new(Arc::clone(&world.clock) as _, Arc::new(crate::env::SeededEntropy::new(3)));
+        let means = crate::connector::Means { env, keys: Arc::clone(&world.keys), sandbox: crate::connector::Sandbox::Off };
+        let file = toml::from_str(&text).unwrap();
+        let connector = crate::connector::build("fake".into(), &file, Some(Secret::new(SECRET.to_owned())), means).unwrap();
+        let departure = departure();
+        let left = connector.begin(departure.clone()).await.unwrap();
+        let authentication = connector.complete(attempt(departure, left), world.arrival()).await.unwrap();
+        let claims = json!({ "given_name": "Ada", "nickname": "ADA", "email": "from-userinfo@example.org" });
+        assert_eq!(Value::Object(authentication.claims), claims);
+        assert_eq!(authentication.upstream_subject.reveal(), "s-1");
+    }
+
     /// A method with a default that is not passed on here would be lost for connectors with a mapping.
     #[test]
     fn every_method_of_a_connector_is_passed_on() {
