@@ -10,6 +10,7 @@ use tokio::sync::Semaphore;
 use tokio::time::Instant;
 use url::Url;
 
+use crate::connector::own_page::{SignedIn, Typed};
 use crate::connector::{Connector, ConnectorFault};
 use crate::ids::ConnectorId;
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
@@ -36,6 +37,10 @@ struct Begin(Departure);
 #[derive(Message)]
 #[rtype(result = "Result<Authentication, ConnectorFault>")]
 struct Complete(Attempt, Arrival);
+
+#[derive(Message)]
+#[rtype(result = "Result<SignedIn, ConnectorFault>")]
+struct SignIn(Typed);
 
 #[derive(Message)]
 #[rtype(result = "Result<Option<Url>, ConnectorFault>")]
@@ -109,6 +114,18 @@ impl Handler<Complete> for ConnectorActor {
     }
 }
 
+impl Handler<SignIn> for ConnectorActor {
+    type Result = ResponseFuture<Result<SignedIn, ConnectorFault>>;
+    fn handle(&mut self, SignIn(typed): SignIn, _: &mut Self::Context) -> Self::Result {
+        self.call("sign_in", move |connector| async move {
+            match connector.password_page() {
+                Some(page) => page.sign_in(typed).await,
+                None => Err(ConnectorFault::new(ErrorCode::Internal, "this connector has no page with a password")),
+            }
+        })
+    }
+}
+
 impl Handler<End> for ConnectorActor {
     type Result = ResponseFuture<Result<Option<Url>, ConnectorFault>>;
     fn handle(&mut self, End(farewell): End, _: &mut Self::Context) -> Self::Result {
@@ -156,6 +173,14 @@ impl ConnectorHandle {
     /// As for `begin`.
     pub async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
         self.ask(Complete(attempt, arrival)).await
+    }
+
+    /// Judges what was typed on the connector's own page.
+    ///
+    /// # Errors
+    /// As for `begin`.
+    pub async fn sign_in(&self, typed: Typed) -> Result<SignedIn, ConnectorFault> {
+        self.ask(SignIn(typed)).await
     }
 
     /// # Errors

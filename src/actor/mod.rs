@@ -21,6 +21,7 @@ mod means;
 pub mod registry;
 mod reuse;
 mod sandbox;
+mod sign_in;
 mod steps;
 
 pub use logins::{Ended, Logins, Reply, Standing, Unserved};
@@ -28,3 +29,4 @@ pub use logouts::{Departed, Logouts};
 pub use means::Means;
 pub use registry::{ChoiceEntry, Connectors, Obstacle};
 pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};
+pub use sign_in::{SignInOutcome, TypedIn};

@@ -34,7 +34,7 @@ fn the_connector_template_is_a_good_connector() {
 
 #[test]
 fn the_template_of_each_other_kind_is_a_good_connector_with_every_key() {
-    for kind in ["oauth2"] {
+    for kind in ["oauth2", "ldap"] {
         let template = fs::read_to_string(repository().join(format!("connectors/{kind}.toml.template"))).unwrap();
         let folder = Folder::good().with("connectors/example.toml", &template);
         folder.variable("EXAMPLE_OAUTH2_SECRET", "x").variable("EXAMPLE_LDAP_PASSWORD", "x").loaded();

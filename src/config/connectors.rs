@@ -9,10 +9,10 @@ use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
 use super::blocks::Block;
-use super::model::{ConnectorFile, ConnectorKind, KINDS, OidcKind, PersonaKind, SecretRef, UpstreamAuthMethod};
+use super::model::{ConnectorFile, ConnectorKind, KINDS, OidcKind, SecretRef, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::{Source, problem_of_file};
-use super::{Context, blocks, mapping, oauth2, secrets, text, toml_files};
+use super::{Context, blocks, ldap, mapping, oauth2, secrets, text, toml_files};
 
 /// A connector whose file holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -20,7 +20,7 @@ pub struct ConfiguredConnector {
     pub id: ConnectorId,
     /// With paths joined to the configuration folder.
     pub file: ConnectorFile,
-    /// The hub's secret at the identity provider; `None` for kinds that have none.
+    /// The hub's secret at the identity provider, or its account's password there; `None` for kinds that have none.
     pub client_secret: Option<Secret<String>>,
     /// From its `[[block]]` tables.
     pub blocks: Vec<Block>,
@@ -132,7 +132,12 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
         return Draft { id, file: None, client_secret: None, blocks: Vec::new(), problems };
     };
     let client_secret = check(source, &file, sandbox, context, &mut problems);
-    if let ConnectorKind::Persona(PersonaKind { persons: Some(path) }) = &mut file.kind {
+    let path = match &mut file.kind {
+        ConnectorKind::Persona(persona) => persona.persons.as_mut(),
+        ConnectorKind::Ldap(kind) => kind.ca.as_mut(),
+        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) => None,
+    };
+    if let Some(path) = path {
         *path = context.folder.join(&*path);
     }
     let blocks = blocks::of_file(source, &id, &file.block, &mut problems);
@@ -177,6 +182,11 @@ fn check(
             assumed_level_alone(source, file, problems);
             oauth2::check(source, kind, problems);
             resolved(source, "kind.oauth2.client_secret", &kind.client_secret, context, problems)
+        }
+        ConnectorKind::Ldap(kind) => {
+            assumed_level_alone(source, file, problems);
+            ldap::check(source, kind, context.folder, problems);
+            resolved(source, "kind.ldap.bind_password", &kind.bind_password, context, problems)
         }
         ConnectorKind::Persona(persona) => {
             if sandbox == Sandbox::Off {
@@ -370,7 +380,8 @@ pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform
     let without_tls = match &connector.file.kind {
         ConnectorKind::Oidc(oidc) if oidc.insecure_http => Some("kind.oidc.insecure_http"),
         ConnectorKind::Oauth2(kind) if kind.insecure_http => Some("kind.oauth2.insecure_http"),
-        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Persona(_) => None,
+        ConnectorKind::Ldap(kind) if kind.insecure_ldap => Some("kind.ldap.insecure_ldap"),
+        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => None,
     };
     if let Some(key) = without_tls {
         let what = "lets this identity provider be reached without TLS";

@@ -20,6 +20,7 @@ mod environment;
 mod facts;
 pub mod federation;
 pub mod files;
+pub mod ldap;
 pub mod mapping;
 pub mod model;
 pub mod oauth2;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::ldap::LdapKind;
 use super::oauth2::Oauth2Kind;
 pub use crate::identity::mapping::Unmapped;
 use crate::ids::{ClientId, ConnectorId, Scope};
@@ -451,7 +452,7 @@ pub struct ConnectorFile {
     /// What becomes of the claims that `mapping` does not name.
     #[serde(default)]
     pub unmapped_claims: Unmapped,
-    /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.persona]`.
+    /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.ldap]`, `[kind.persona]`.
     pub kind: ConnectorKind,
 }
 
@@ -540,11 +541,12 @@ pub struct Levels {
 pub enum ConnectorKind {
     Oidc(Box<OidcKind>),
     Oauth2(Box<Oauth2Kind>),
+    Ldap(Box<LdapKind>),
     Persona(PersonaKind),
 }
 
 /// Every kind, as its table is called.
-pub const KINDS: [&str; 3] = ["oidc", "oauth2", "persona"];
+pub const KINDS: [&str; 4] = ["oidc", "oauth2", "ldap", "persona"];
 
 /// An OpenID Connect identity provider.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

@@ -323,7 +323,13 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "[kind.oidc]", "[kind.persona]\n[kind.oidc]", "kind", "keep one"),
         (file, "client_id", "client_idd = 1\nclient_id", "kind.oidc.client_idd", "use one of: issuer, client_id"),
         (file, "client_id", "scopes = [\"email\"]\nclient_id", "kind.oidc.scopes", "openid"),
-        (file, "[kind.oidc]", "[kind.saml]", "kind.saml", "not one of the allowed words. write one of: oidc, oauth2, persona"),
+        (
+            file,
+            "[kind.oidc]",
+            "[kind.saml]",
+            "kind.saml",
+            "not one of the allowed words. write one of: oidc, oauth2, ldap, persona",
+        ),
         (file, "IDP_SECRET", "UNSET", "kind.oidc.client_secret.env", "not set"),
         (file, "client_secret = { env = \"IDP_SECRET\" }", "", "kind.oidc.client_secret", "private_key_jwt"),
         (

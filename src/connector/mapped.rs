@@ -8,6 +8,7 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::finding::{Examination, Finding};
+use super::own_page::PasswordPage;
 use super::persona::SandboxPage;
 use super::{Connector, ConnectorFault};
 use crate::identity::mapping::Mapping;
@@ -54,6 +55,10 @@ impl Connector for Mapped {
 
     fn skew_seconds(&self) -> Option<i64> {
         self.connector.skew_seconds()
+    }
+
+    fn password_page(&self) -> Option<&dyn PasswordPage> {
+        self.connector.password_page()
     }
 
     fn sandbox(&self) -> Option<&dyn SandboxPage> {
@@ -137,7 +142,12 @@ mod tests {
             world.server.base()
         );
         let env = crate::env::Env::new(Arc::clone(&world.clock) as _, Arc::new(crate::env::SeededEntropy::new(3)));
-        let means = crate::connector::Means { env, keys: Arc::clone(&world.keys), sandbox: crate::connector::Sandbox::Off };
+        let means = crate::connector::Means {
+            env,
+            keys: Arc::clone(&world.keys),
+            sandbox: crate::connector::Sandbox::Off,
+            guards: crate::egress::shared::Guards::default(),
+        };
         let file = toml::from_str(&text).unwrap();
         let connector = crate::connector::build("fake".into(), &file, Some(Secret::new(SECRET.to_owned())), means).unwrap();
         let departure = departure();

@@ -5,9 +5,12 @@
 
 mod code_flow;
 pub mod finding;
+pub mod ldap;
 mod mapped;
 pub mod oauth2;
 pub mod oidc;
+mod one_time;
+pub mod own_page;
 pub mod persona;
 
 use std::sync::Arc;
@@ -17,8 +20,10 @@ use async_trait::async_trait;
 use url::Url;
 
 use self::finding::{Examination, Finding};
+use self::ldap::LdapConnector;
 use self::oauth2::Oauth2Connector;
 use self::oidc::OidcConnector;
+use self::own_page::PasswordPage;
 use self::persona::PersonaConnector;
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
@@ -68,6 +73,11 @@ pub trait Connector: Send + Sync {
     /// How far the identity provider's clock was ahead of ours at the last login, in seconds; `None` before the first,
     /// and for a kind that has no clock of its own.
     fn skew_seconds(&self) -> Option<i64> {
+        None
+    }
+
+    /// The page of the hub's own where a password is typed, for a kind that has one.
+    fn password_page(&self) -> Option<&dyn PasswordPage> {
         None
     }
 
@@ -127,6 +137,7 @@ pub fn build(
     let connector: Arc<dyn Connector> = match &file.kind {
         ConnectorKind::Oidc(kind) => Arc::new(OidcConnector::new(id.clone(), file, kind, client_secret, means)?),
         ConnectorKind::Oauth2(kind) => Arc::new(Oauth2Connector::new(id.clone(), file, kind, client_secret, means)?),
+        ConnectorKind::Ldap(kind) => Arc::new(LdapConnector::new(id.clone(), file, kind, client_secret, means)?),
         ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id.clone(), file, kind, means.env, means.sandbox)?),
     };
     Ok(mapped::around(id, connector, mapping))
@@ -138,7 +149,7 @@ pub fn build(
 pub fn agreement(file: &ConnectorFile) -> Agreement {
     let (lowest, highest) = (file.levels.lowest, file.levels.highest);
     match &file.kind {
-        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) => {
+        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Ldap(_) => {
             Agreement { lowest, highest, values: file.acr.clone(), assumed: file.assumed_level }
         }
         // The sandbox's own page speaks of the hub's levels by their names.

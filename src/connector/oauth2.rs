@@ -178,5 +178,4 @@ fn subject(claims: &Map<String, Value>, claim: &str) -> Result<Secret<String>, C
 }
 
 #[cfg(test)]
-#[path = "oauth2/tests.rs"]
 mod tests;

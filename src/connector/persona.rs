@@ -4,19 +4,16 @@
 //! Owns: the persons, what may be picked, and single-use codes for what was. Must not know: HTML or HTTP; the web
 //! layer draws the page at `{base_url}/sandbox/{connector}` through [`SandboxPage`].
 
-use std::collections::{BTreeMap, HashMap};
-use std::str::FromStr;
-use std::sync::{Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
+use std::collections::BTreeMap;
 
 use async_trait::async_trait;
 use serde::Deserialize;
 use serde_json::{Map, Value};
-use url::Url;
 use url::form_urlencoded::Serializer;
 
 use super::finding::{Examination, Finding};
-use super::{Connector, ConnectorFault, ConnectorRefused, Sandbox};
+use super::one_time::OneTimeCodes;
+use super::{Connector, ConnectorFault, ConnectorRefused, Sandbox, own_page};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::{self, Told};
@@ -115,8 +112,6 @@ struct PersonsFile {
 }
 
 const BUILT_IN: &str = include_str!("persona/persons.toml");
-const CODE_LIFE: Duration = Duration::from_secs(60);
-const MOST_CODES: usize = 10_000;
 const LONGEST_STATE: usize = 1024;
 
 pub struct PersonaConnector {
@@ -126,12 +121,11 @@ pub struct PersonaConnector {
     env: Env,
     persons: Vec<Person>,
     agreement: Agreement,
-    picked: Mutex<HashMap<String, Picked>>,
+    picked: OneTimeCodes<Picked>,
 }
 
 /// What a code stands for.
 struct Picked {
-    state: String,
     person: Person,
     level: Level,
     methods: Vec<String>,
@@ -163,30 +157,8 @@ impl PersonaConnector {
             env,
             persons: persons(kind)?,
             agreement: super::agreement(file),
-            picked: Mutex::default(),
+            picked: OneTimeCodes::new(),
         })
-    }
-
-    fn codes(&self) -> MutexGuard<'_, HashMap<String, Picked>> {
-        self.picked.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Keeps what was picked under a fresh code.
-    fn keep(&self, picked: Picked) -> Result<String, ChoiceFault> {
-        let code = self.env.entropy().token();
-        let mut codes = self.codes();
-        codes.retain(|_, other| picked.at.since(other.at) < CODE_LIFE);
-        if codes.len() >= MOST_CODES {
-            return Err(ChoiceFault::Full);
-        }
-        codes.insert(code.clone(), picked);
-        Ok(code)
-    }
-
-    /// Takes a code: once, within its minute, for the attempt it was made for.
-    fn take(&self, code: &str, state: &str) -> Option<Picked> {
-        let picked = self.codes().remove(code)?;
-        (self.env.now().since(picked.at) < CODE_LIFE && picked.state == state).then_some(picked)
     }
 
     fn offered_levels(&self) -> impl Iterator<Item = Level> {
@@ -241,7 +213,10 @@ impl SandboxPage for PersonaConnector {
         let mut query = Serializer::new(String::new());
         match oauth_error {
             Some(error) => query.append_pair("error", error),
-            None => query.append_pair("code", &self.keep(self.picked(state, &field, form, failure)?)?),
+            None => {
+                let picked = self.picked(&field, form, failure)?;
+                query.append_pair("code", &self.picked.keep(state, picked, &self.env).map_err(|_| ChoiceFault::Full)?)
+            }
         };
         Ok(query.append_pair("state", state).append_pair("iss", &self.issuer).finish())
     }
@@ -250,7 +225,6 @@ impl SandboxPage for PersonaConnector {
 impl PersonaConnector {
     fn picked<'f>(
         &self,
-        state: &str,
         field: &impl Fn(&'static str) -> Result<&'f str, ChoiceFault>,
         form: &[(String, String)],
         failure: Option<Failure>,
@@ -263,7 +237,6 @@ impl PersonaConnector {
             return Err(ChoiceFault::Field("method"));
         }
         Ok(Picked {
-            state: state.to_owned(),
             person: self.persons.iter().find(|person| person.id == id).ok_or(ChoiceFault::Field("person"))?.clone(),
             level: self.offered_levels().find(|offered| offered.as_str() == level).ok_or(ChoiceFault::Field("level"))?,
             methods,
@@ -276,12 +249,7 @@ impl PersonaConnector {
 #[async_trait]
 impl Connector for PersonaConnector {
     async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
-        // The page is the hub's own: its address follows from the callback's.
-        let callback = format!("/api/v2/callback/{}", self.id);
-        let page = departure.redirect_uri.strip_suffix(&callback).map(|base| format!("{base}/sandbox/{}", self.id));
-        let mut url = page.and_then(|page| Url::from_str(&page).ok()).ok_or_else(|| {
-            ConnectorFault::new(ErrorCode::Internal, "the hub's own redirect_uri is not that of this connector")
-        })?;
+        let mut url = own_page::address(&departure, &self.id, &format!("/sandbox/{}", self.id))?;
         let level = self.agreement.to_ask(departure.level);
         url.query_pairs_mut().append_pair("state", &departure.state).append_pair("level", level.as_str());
         Ok(Left {
@@ -309,7 +277,7 @@ impl Connector for PersonaConnector {
         let code = arrival
             .code
             .ok_or_else(|| ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there"))?;
-        let picked = self.take(code.reveal(), &attempt.state).ok_or_else(|| {
+        let picked = self.picked.take(code.reveal(), &attempt.state, self.env.now()).ok_or_else(|| {
             ConnectorFault::new(ErrorCode::IdpCodeRefused, "the code is unknown, used, expired or another attempt's")
         })?;
         if picked.failure == Some(Failure::LevelTooLow) {

@@ -248,9 +248,10 @@ impl AddressRules {
     }
 }
 
-const FORBIDDEN: &str = "a loopback, link-local, private or reserved address; if it is meant, name the host in internal_hosts";
+pub(super) const FORBIDDEN: &str =
+    "a loopback, link-local, private or reserved address; if it is meant, name the host in internal_hosts";
 
-fn bare(host: &str) -> &str {
+pub(super) fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
 }
 

@@ -152,6 +152,11 @@ catalogue! {
     IdpAccessTokenMissing = "Y020120" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's token answer has no access token.";
     IdpTokenType = "Y020121" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's access token is of a type that the hub does not know.";
     UserinfoSubjectMissing = "Y020122" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider's user information lacks the claim that names its subject.";
+    // A directory.
+    LdapTls = "Y020123" 502 "temporarily_unavailable" Error Upstream Operator "error-idp-trouble" "No TLS connection to the directory could be made.";
+    LdapAccount = "Y020124" 502 "temporarily_unavailable" Error Upstream Operator "error-idp-trouble" "The directory refused the hub's own account.";
+    LdapAnswer = "Y020125" 502 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The directory answered with an error.";
+    LdapSubject = "Y020126" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The directory's entry lacks the attribute that names its subject.";
     // Encrypted answers, ID tokens and user information alike; the operator's line says which.
     SealMissing = "Y020140" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is only signed, and encryption is registered.";
     SealMalformed = "Y020141" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer is malformed.";

@@ -14,6 +14,8 @@ pub enum Purpose {
     Cancel,
     /// Binds what was shown as well.
     Consent,
+    /// A password for a connector; binds the attempt's `state`.
+    SignIn,
     /// Under the session's own secret; binds what the logout asked for.
     LogOut,
 }
@@ -24,6 +26,7 @@ impl Purpose {
             Self::Choose => b"choose",
             Self::Cancel => b"cancel",
             Self::Consent => b"consent",
+            Self::SignIn => b"sign in",
             Self::LogOut => b"log out",
         }
     }
@@ -67,7 +70,7 @@ mod tests {
         let good = token(&mine, Purpose::Consent, "shown");
         assert_eq!(check(&mine, Purpose::Consent, "shown", Some(&good)), Ok(()));
         assert_eq!(check(&other, Purpose::Consent, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
-        for other in [Purpose::Choose, Purpose::Cancel, Purpose::LogOut] {
+        for other in [Purpose::Choose, Purpose::Cancel, Purpose::SignIn, Purpose::LogOut] {
             assert_eq!(check(&mine, other, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
         }
         assert_eq!(check(&mine, Purpose::Consent, "else", Some(&good)), Err(ErrorCode::CsrfWrong));

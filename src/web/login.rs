@@ -126,7 +126,11 @@ pub async fn consent(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<
 }
 
 /// The login that this address names, and the proof that this browser began it.
-async fn prove(hub: &Hub, request: &HttpRequest, hash: &str) -> Result<(InteractionHash, Secret<String>), HttpResponse> {
+pub(super) async fn prove(
+    hub: &Hub,
+    request: &HttpRequest,
+    hash: &str,
+) -> Result<(InteractionHash, Secret<String>), HttpResponse> {
     if !InteractionHash::is_well_formed(hash) {
         return Err(problem::outside(hub, request, ErrorCode::LoginUnknown));
     }

@@ -32,6 +32,7 @@ pub mod problem;
 pub mod routes;
 pub mod sandbox;
 pub mod shell;
+pub mod sign_in;
 pub mod token;
 mod view;
 

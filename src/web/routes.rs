@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 use super::answer::json_error;
 use super::hub::{Hub, Sandbox};
 use super::shell::is_for_programs;
-use super::{authorize, form, introspection, login, logout, metadata, problem, sandbox, token};
+use super::{authorize, form, introspection, login, logout, metadata, problem, sandbox, sign_in, token};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 
@@ -35,6 +35,11 @@ pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
             vec![web::get().to(login::review), web::post().to(login::consent)],
         ))
         .service(at("/api/v2/callback/{connector}", "GET", vec![web::get().to(login::callback)]))
+        .service(at(
+            "/connectors/{connector}/login",
+            "GET, POST",
+            vec![web::get().to(sign_in::show), web::post().to(sign_in::submit)],
+        ))
         .service(at(path::END_SESSION, "GET, POST", vec![web::get().to(logout::get), web::post().to(logout::post)]))
         // Before the next, which would take it for a connector.
         .service(at(path::END_SESSION_CONFIRM, "POST", vec![web::post().to(logout::confirm)]))

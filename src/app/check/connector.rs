@@ -174,7 +174,7 @@ fn to_register(id: &ConnectorId, file: &ConnectorFile, around: &Surroundings) ->
             entries
         }
         ConnectorKind::Oauth2(_) => vec![Entry { name: "redirect_uris", value: redirect_uri(id, around) }],
-        ConnectorKind::Persona(_) => Vec::new(),
+        ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => Vec::new(),
     }
 }
 

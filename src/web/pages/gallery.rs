@@ -235,6 +235,18 @@ fn sandbox() -> SandboxPage {
     }
 }
 
+fn sign_in(trouble: Option<Trouble>) -> SignInPage {
+    SignInPage {
+        provider: "Annuaire de la ville".into(),
+        service: "Mairie de Saint-Étienne".into(),
+        action: "/connectors/town/login".into(),
+        hidden: vec![Field::new("state", "\"><script>"), Field::new("csrf", "c")],
+        username: trouble.as_ref().map(|_| "a\"ngela".to_owned()).unwrap_or_default(),
+        trouble,
+        back: format!("/api/v2/interaction/{HASH}"),
+    }
+}
+
 fn demo_signed_in(level: Level) -> DemoSignedIn {
     let fact = |name: &str, value: &str| Fact { name: name.into(), value: value.into() };
     let seal = "{\n  \"alg\": \"ECDH-ES\",\n  \"cty\": \"JWT\",\n  \"enc\": \"A256GCM\",\n  \"kid\": \"s1\"\n}";
@@ -298,6 +310,11 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
     let way = Some(Way::BackToService(Leave::Link { href: "https://sp.example/".into() }));
     add("logged-out-back", LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome));
     add("sandbox", sandbox().render(chrome));
+    let down = Trouble::Failed { code: ErrorCode::IdpUnreachable, support_id: "7K3Q9WZX2M4T".into() };
+    let troubles = [Trouble::Empty, Trouble::Wrong, Trouble::Wait { minutes: 1 }, Trouble::Wait { minutes: 3 }, down];
+    for (n, trouble) in std::iter::once(None).chain(troubles.map(Some)).enumerate() {
+        add(&format!("sign-in-{n}"), sign_in(trouble).render(chrome));
+    }
     add("demo-signed-out", DemoSignedOut.render(chrome));
     add("demo-signed-in", demo_signed_in(Level::Eidas1).render(chrome));
     add("demo-signed-in-sealed", demo_signed_in(Level::Eidas2).render(chrome));

@@ -11,6 +11,7 @@ mod demo;
 mod error;
 mod locale;
 mod sandbox;
+mod sign_in;
 mod status;
 mod theme;
 
@@ -20,6 +21,7 @@ pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, Fact, TokenParts};
 pub use error::{Detail, ErrorPage, Leave, Way};
 pub use locale::{Locale, negotiate};
 pub use sandbox::{Pick, SandboxPage};
+pub use sign_in::{SignInPage, Trouble};
 pub use status::{FormPostPage, LogOutPage, LoggedOutPage, ProgressPage, Stage};
 pub use theme::{LOGO_PATH, Theme};
 

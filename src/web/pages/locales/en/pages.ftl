@@ -47,6 +47,19 @@ why-in-trouble = Out of order at the moment
 why-off = Closed at the moment
 why-blocked = Suspended at the moment
 
+## Typing a password, for an account whose organisation has no page of its own
+
+sign-in-title = Sign in with “{ $provider }”
+sign-in-username = User name
+sign-in-password = Password
+sign-in-whose = Type the password that you use at “{ $provider }”, and no other. It is checked there, and kept nowhere here.
+sign-in-go = Sign in
+sign-in-other = Choose another account
+sign-in-empty = Type your user name and your password.
+sign-in-wrong = The user name or the password is wrong.
+sign-in-wait-one = There were too many wrong tries. Wait a minute, then try again.
+sign-in-wait = There were too many wrong tries. Wait { $minutes } minutes, then try again.
+
 ## What is sent
 
 inform-title = Your information for this service

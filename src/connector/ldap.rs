@@ -1,0 +1,255 @@
+//! The directory kind: search and bind over TLS (RFC 4511, 4513, 4515), with a login page of the hub's own.
+//!
+//! Owns: what a typed name and password are worth, how often they may be tried, and the claims of an entry. Must not
+//! know: HTML or HTTP; the web layer draws the page at `{base_url}/connectors/{connector}/login` through [`PasswordPage`].
+//!
+//! The password is proven by the directory: the hub's account looks for exactly one entry, then a fresh connection binds
+//! as that entry. What was proven waits under a one-time code for the connector's callback, so that from there on a login
+//! goes the way that every other one goes. Its time is that of the bind, so re-authentication is proven by being done.
+
+mod directory;
+mod tries;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use async_trait::async_trait;
+use serde_json::{Map, Value};
+use unicode_normalization::UnicodeNormalization as _;
+use url::form_urlencoded::Serializer;
+
+use self::directory::{Directory, Entry};
+use self::tries::Tries;
+use super::one_time::OneTimeCodes;
+use super::own_page::{self, PasswordPage, SignedIn, Typed};
+use super::{Connector, ConnectorFault, ConnectorRefused, Means, code_flow};
+use crate::assurance::acr::Agreement;
+use crate::assurance::amr::Told;
+use crate::config::ldap::LdapKind;
+use crate::config::model::ConnectorFile;
+use crate::egress::guard::CallLimits;
+use crate::env::{Env, Timestamp};
+use crate::ids::{ConnectorId, Secret};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::protocol::catalogue::ErrorCode;
+
+/// Wrong passwords for one name, and within one login: so many at once, then one for each minute.
+const WRONG_FOR_A_NAME: u32 = 5;
+const WRONG_IN_A_LOGIN: u32 = 10;
+const WAIT: Duration = Duration::from_secs(60);
+
+/// Characters of a name and bytes of a password that are looked at, at most.
+const LONGEST_NAME: usize = 256;
+const LONGEST_PASSWORD: usize = 1024;
+
+/// Characters of an interactionHash, with which every `state` begins.
+const HASH: usize = 43;
+
+const CLIENT_ID: &str = "passerelle";
+
+pub struct LdapConnector {
+    id: ConnectorId,
+    /// No address: the directory is not called by the browser.
+    issuer: String,
+    subject_attribute: String,
+    attributes: Vec<String>,
+    directory: Arc<Directory>,
+    env: Env,
+    agreement: Agreement,
+    names: Tries,
+    logins: Tries,
+    proven: OneTimeCodes<Proven>,
+}
+
+/// What a code stands for.
+struct Proven {
+    subject: Secret<String>,
+    claims: Map<String, Value>,
+    at: Timestamp,
+}
+
+impl LdapConnector {
+    /// Nothing is called yet: a dead directory does not stop the start.
+    ///
+    /// # Errors
+    /// The file can't work; which key, and how to mend it.
+    pub fn new(
+        id: ConnectorId,
+        file: &ConnectorFile,
+        kind: &LdapKind,
+        bind_password: Option<Secret<String>>,
+        means: Means,
+    ) -> Result<Self, ConnectorRefused> {
+        let Some(bind_password) = bind_password else {
+            return Err(ConnectorRefused::new("kind.ldap.bind_password", "it is missing; name the password's file or variable"));
+        };
+        Ok(Self {
+            issuer: format!("urn:passerelle:ldap:{id}"),
+            id,
+            subject_attribute: kind.subject_attribute.clone(),
+            attributes: kind.attributes.clone(),
+            directory: Arc::new(Directory::new(kind, bind_password)?),
+            agreement: super::agreement(file),
+            names: Tries::new(WRONG_FOR_A_NAME, WAIT, &means.env),
+            logins: Tries::new(WRONG_IN_A_LOGIN, WAIT, &means.env),
+            proven: OneTimeCodes::new(),
+            env: means.env,
+        })
+    }
+
+    /// The entry whose password it is; `None` if there is none.
+    async fn authenticated<'t>(&'t self, typed: &Typed, counted: &mut Counted<'t>) -> Result<Option<Entry>, Stop> {
+        counted.count(&self.logins, typed.state.get(..HASH).unwrap_or_default())?;
+        counted.count(&self.names, &format!("name {}", alike(typed.username.reveal())))?;
+        let found = self.directory.find(&typed.username).await?;
+        let Some(entry) = found.filter(|entry| !entry.dn.is_empty()) else {
+            // The same conversation as for somebody who is there, so that its length says nothing (user enumeration).
+            let nobody = self.directory.nobody(&self.env.entropy().token());
+            self.directory.proves(&nobody, &typed.password).await?;
+            return Ok(None);
+        };
+        // By the entry as well: a directory takes many spellings of a name for the same one.
+        counted.count(&self.names, &format!("entry {}", entry.dn))?;
+        Ok(self.directory.proves(&entry.dn, &typed.password).await?.then_some(entry))
+    }
+
+    fn proven(&self, entry: &Entry) -> Result<Proven, ConnectorFault> {
+        let subject = match entry.values.get(&self.subject_attribute).map(Vec::as_slice) {
+            Some([one]) if !one.trim().is_empty() => Secret::new(one.clone()),
+            _ => {
+                let why = "subject_attribute is missing, empty or has several values; may the hub's account read it?";
+                return Err(ConnectorFault::new(ErrorCode::LdapSubject, why));
+            }
+        };
+        let claim = |name: &String| {
+            Some((
+                name.clone(),
+                match entry.values.get(name)?.as_slice() {
+                    [one] => Value::String(one.clone()),
+                    several => Value::from(several.to_vec()),
+                },
+            ))
+        };
+        Ok(Proven { subject, claims: self.attributes.iter().filter_map(claim).collect(), at: self.env.now() })
+    }
+
+    async fn judged(&self, typed: &Typed) -> Result<SignedIn, ConnectorFault> {
+        let mut counted = Counted { at: self.env.now(), tries: Vec::new() };
+        let outcome = tokio::time::timeout(CallLimits::DEFAULT.whole, self.authenticated(typed, &mut counted)).await;
+        match outcome.unwrap_or_else(|_| Err(Stop::Fault(late()))) {
+            Ok(Some(entry)) => {
+                counted.forgive();
+                let proven = self.proven(&entry)?;
+                let code = self
+                    .proven
+                    .keep(&typed.state, proven, &self.env)
+                    .map_err(|full| ConnectorFault::new(ErrorCode::IdpBusy, full.to_string()))?;
+                let mut query = Serializer::new(String::new());
+                query.append_pair("code", &code).append_pair("state", &typed.state).append_pair("iss", &self.issuer);
+                Ok(SignedIn::Yes(Secret::new(query.finish())))
+            }
+            Ok(None) => Ok(SignedIn::No),
+            Err(Stop::Wait(wait)) => Ok(SignedIn::Wait(wait)),
+            Err(Stop::Fault(fault)) => {
+                counted.forgive();
+                Err(fault)
+            }
+        }
+    }
+}
+
+fn late() -> ConnectorFault {
+    ConnectorFault::new(ErrorCode::IdpTimeout, "the directory did not answer in time")
+}
+
+/// Why a try was not judged to its end.
+enum Stop {
+    Wait(Duration),
+    Fault(ConnectorFault),
+}
+
+impl From<ConnectorFault> for Stop {
+    fn from(fault: ConnectorFault) -> Self {
+        Self::Fault(fault)
+    }
+}
+
+/// What one try was counted under.
+struct Counted<'t> {
+    at: Timestamp,
+    tries: Vec<(&'t Tries, String)>,
+}
+
+impl<'t> Counted<'t> {
+    fn count(&mut self, tries: &'t Tries, who: &str) -> Result<(), Stop> {
+        tries.count(who, self.at).map_err(Stop::Wait)?;
+        self.tries.push((tries, who.to_owned()));
+        Ok(())
+    }
+
+    fn forgive(&self) {
+        self.tries.iter().for_each(|(tries, who)| tries.forgive(who));
+    }
+}
+
+/// Spellings that most directories take for one name (RFC 4518, 2).
+fn alike(name: &str) -> String {
+    name.nfkc().flat_map(char::to_lowercase).filter(|character| !character.is_whitespace()).collect()
+}
+
+#[async_trait]
+impl PasswordPage for LdapConnector {
+    async fn sign_in(&self, typed: Typed) -> Result<SignedIn, ConnectorFault> {
+        let name = typed.username.reveal().chars().count();
+        // RFC 4513, 5.1.2: a bind without a password succeeds, and proves nothing (unauthenticated bind).
+        if !(1..=LONGEST_NAME).contains(&name) || !(1..=LONGEST_PASSWORD).contains(&typed.password.reveal().len()) {
+            return Ok(SignedIn::No);
+        }
+        self.judged(&typed).await
+    }
+}
+
+#[async_trait]
+impl Connector for LdapConnector {
+    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+        let mut url = own_page::address(&departure, &self.id, &format!("/connectors/{}/login", self.id))?;
+        url.query_pairs_mut().append_pair("state", &departure.state);
+        Ok(Left {
+            token_endpoint: self.issuer.clone(),
+            issuer: self.issuer.clone(),
+            client_id: CLIENT_ID.into(),
+            url: url.into(),
+            iss_expected: true,
+        })
+    }
+
+    async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
+        let code = code_flow::judge_arrival(&self.issuer, CLIENT_ID, &attempt, arrival)?;
+        let proven = self.proven.take(code.reveal(), &attempt.state, self.env.now()).ok_or_else(|| {
+            ConnectorFault::new(ErrorCode::IdpCodeRefused, "the code is unknown, used, expired or another attempt's")
+        })?;
+        let judged = self.agreement.judge(None, self.agreement.to_ask(attempt.level));
+        Ok(Authentication {
+            connector: self.id.clone(),
+            upstream_subject: proven.subject,
+            level: judged.map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))?,
+            amr: Told::Nothing,
+            auth_time: proven.at,
+            claims: proven.claims,
+            id_token: None,
+        })
+    }
+
+    async fn warm(&self) -> Result<(), ConnectorFault> {
+        tokio::time::timeout(CallLimits::DEFAULT.whole, self.directory.knock()).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    fn password_page(&self) -> Option<&dyn PasswordPage> {
+        Some(self)
+    }
+}
+
+#[cfg(test)]
+mod fake_directory;
+#[cfg(test)]
+mod tests;
