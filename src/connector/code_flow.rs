@@ -170,7 +170,7 @@ impl TokenCall<'_> {
         }
         let mut members = json::parse_object(answer.body())
             .map_err(|_| ConnectorFault::new(ErrorCode::IdpTokenAnswer, "it is not a JSON object without repeated members"))?;
-        if !members.get("access_token").and_then(Value::as_str).is_some_and(|token| !token.is_empty()) {
+        if members.get("access_token").and_then(Value::as_str).is_none_or(str::is_empty) {
             return Err(match members.get("error").and_then(Value::as_str) {
                 // Some refuse with status 200, as GitHub does.
                 Some(error) => refused(error),
