@@ -1,7 +1,7 @@
 //! L2 · Adapters to identity providers, one kind a file, behind one small trait.
 //!
 //! Owns: the upstream protocol and every check on what an identity provider says (decisions 10). Must not know:
-//! actors, stores, service providers, pages.
+//! actors, stores, service providers, pages. `docs/adding-a-kind.md` shows how another kind is added.
 
 mod code_flow;
 pub mod finding;
@@ -187,3 +187,8 @@ impl From<GuardFault> for ConnectorFault {
         Self::new(code, fault.to_string())
     }
 }
+
+/// The contributor's guide, whose example must compile.
+#[cfg(doctest)]
+#[doc = include_str!("../../docs/adding-a-kind.md")]
+pub struct AddingAKind;

@@ -52,16 +52,16 @@ why-blocked = Suspendu en ce moment
 
 ## Saisie d’un mot de passe, pour un compte dont l’organisme n’a pas de page à lui
 
-sign-in-title = Se connecter avec « { $provider } »
+sign-in-title = Se connecter avec « { $provider } »
 sign-in-username = Nom d’utilisateur
 sign-in-password = Mot de passe
-sign-in-whose = Tapez le mot de passe que vous utilisez chez « { $provider } », et aucun autre. Il y est vérifié, et n’est conservé nulle part ici.
+sign-in-whose = Tapez le mot de passe que vous utilisez chez « { $provider } », et aucun autre. Il y est vérifié, et n’est conservé nulle part ici.
 sign-in-go = Se connecter
 sign-in-other = Choisir un autre compte
 sign-in-empty = Tapez votre nom d’utilisateur et votre mot de passe.
-sign-in-wrong = Le nom d’utilisateur ou le mot de passe est faux.
-sign-in-wait-one = Il y a eu trop d’essais faux. Attendez une minute, puis réessayez.
-sign-in-wait = Il y a eu trop d’essais faux. Attendez { $minutes } minutes, puis réessayez.
+sign-in-wrong = Le nom d’utilisateur ou le mot de passe est incorrect.
+sign-in-wait-one = Il y a eu trop d’essais incorrects. Attendez une minute, puis réessayez.
+sign-in-wait = Il y a eu trop d’essais incorrects. Attendez { $minutes } minutes, puis réessayez.
 
 ## Informations transmises
 
