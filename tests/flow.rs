@@ -27,6 +27,7 @@ mod flow {
     mod revocation;
     mod sandbox;
     mod sessions;
+    mod sign_in;
     mod tabs;
     mod walks;
     mod watched;

@@ -1,0 +1,85 @@
+//! The page of the hub where a directory's password is typed: whose it is, and what it refuses before the directory is
+//! asked. A real directory is among the peers.
+
+use std::net::TcpListener;
+
+use super::hub::TestHub;
+use super::service::Authorize;
+
+/// A directory that is away: whatever reaches it fails, and says so.
+async fn hub() -> TestHub {
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let file = format!(
+        "name = {{ en = \"Town hall\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
+         [kind.ldap]\nurl = \"ldap://127.0.0.1:{port}\"\ninsecure_ldap = true\ninternal_hosts = [\"127.0.0.1\"]\n\
+         bind_dn = \"cn=hub\"\nbind_password = {{ env = \"CLIENT_SECRET\" }}\nbase_dn = \"dc=example\"\n"
+    );
+    TestHub::with_files("", &[("connectors/town.toml", file)]).await
+}
+
+#[actix_web::test]
+async fn the_page_says_whose_password_it_asks_for_and_keeps_none() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("town").await;
+    assert!(page.url.starts_with("/connectors/town/login?state="), "at {}", page.url);
+    assert_eq!(page.heading(), "Sign in with “Town hall”");
+    assert_eq!(page.answer.header("cache-control"), "no-store");
+    for part in ["autocomplete=\"username\"", "autocomplete=\"current-password\"", "the password that you use at “Town hall”"]
+    {
+        assert!(page.answer.body.contains(part), "{part}");
+    }
+    let form = page.form("/connectors/town/login").with("username", "\"ada\"").with("password", "hunter22");
+    let failed = browser.submit(&form).await;
+    assert_eq!(failed.answer.status, 502);
+    assert!(failed.answer.body.contains("Y020003") && failed.answer.body.contains("&#34;ada&#34;"), "{}", failed.answer.body);
+    assert!(!failed.answer.body.contains("hunter22"));
+    let empty = browser.submit(&form.with("password", "")).await;
+    assert_eq!(empty.answer.status, 400);
+    assert!(empty.answer.body.contains("aria-invalid=\"true\" aria-describedby=\"trouble\""), "told at the fields");
+    // Another account is one step away, and the same login goes on there.
+    let back = empty.links().into_iter().find(|link| link.contains("/interaction/")).unwrap();
+    let choice = browser.open(&back).await;
+    choice.finish_as("angela").await.belongs_to("bakery");
+}
+
+#[actix_web::test]
+async fn a_password_form_of_another_site_login_or_attempt_is_refused() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("town").await;
+    let form = page.form("/connectors/town/login").with("username", "ada").with("password", "x");
+    assert!(browser.post(&form, Some("cross-site")).await.body.contains("Y470003"));
+    assert!(browser.submit(&form.clone().with("csrf", "")).await.answer.body.contains("Y470001"));
+    // The token of another form of this login, and of another attempt in it.
+    let choice = browser.open(&format!("/api/v2/interaction/{}", &form.field("state")[..43])).await;
+    let other = choice.form("/provider").field("csrf").to_owned();
+    assert!(browser.submit(&form.clone().with("csrf", &other)).await.answer.body.contains("Y470002"));
+    let second = choice.choose("town").await.form("/connectors/town/login");
+    assert_ne!(second.field("state"), form.field("state"));
+    assert!(browser.submit(&form.clone().with("csrf", second.field("csrf"))).await.answer.body.contains("Y470002"));
+    // Another browser gets no further than any other step of this login would.
+    let stranger = hub.browser();
+    assert!(stranger.submit(&form).await.answer.body.contains("Y420002"));
+    assert!(stranger.open(&page.url).await.answer.body.contains("Y420002"));
+    // A kind that has no such page has none by this address either.
+    let state = form.field("state").to_owned();
+    for connector in ["belvedere", "nobody"] {
+        assert_eq!(browser.get(&format!("/connectors/{connector}/login?state={state}")).await.status, 404, "{connector}");
+    }
+    assert_eq!(browser.get("/connectors/town/login").await.status, 400);
+}
+
+#[actix_web::test]
+async fn a_login_that_is_over_asks_for_no_password() {
+    let hub = hub().await;
+    let browser = hub.browser();
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("town").await;
+    let form = page.form("/connectors/town/login").with("username", "ada").with("password", "x");
+    let choice = browser.open(&format!("/api/v2/interaction/{}", &form.field("state")[..43])).await;
+    choice.cancel().await.received();
+    for answer in [browser.get(&page.url).await, browser.post(&form, Some("same-origin")).await] {
+        assert_eq!(answer.status, 303);
+        assert!(answer.header("location").starts_with("/api/v2/interaction/"), "{}", answer.header("location"));
+    }
+}
