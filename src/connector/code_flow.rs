@@ -125,7 +125,7 @@ pub async fn userinfo(
         .header(AUTHORIZATION, format!("Bearer {}", access_token.reveal()))
         .body(Vec::new())
         .map_err(|_| ConnectorFault::new(ErrorCode::IdpTokenAnswer, "the access token is not printable ASCII"))?;
-    let answer = guard.send(request).await?;
+    let answer = guard.send_safe(request).await?;
     match answer.status().as_u16() {
         200 => Ok(answer.into_body()),
         status @ (401 | 403) => {

@@ -49,6 +49,10 @@ impl Connector for Mapped {
         self.connector.warm().await
     }
 
+    async fn probe(&self) -> Result<(), ConnectorFault> {
+        self.connector.probe().await
+    }
+
     async fn examine(&self, examination: &Examination) -> Vec<Finding> {
         self.connector.examine(examination).await
     }

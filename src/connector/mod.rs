@@ -70,6 +70,13 @@ pub trait Connector: Send + Sync {
         }]
     }
 
+    /// Calls the identity provider to see whether it is back: never answered from memory alone.
+    /// # Errors
+    /// As for `begin`.
+    async fn probe(&self) -> Result<(), ConnectorFault> {
+        self.warm().await
+    }
+
     /// How far the identity provider's clock was ahead of ours at the last login, in seconds; `None` before the first,
     /// and for a kind that has no clock of its own.
     fn skew_seconds(&self) -> Option<i64> {

@@ -156,6 +156,14 @@ impl Connector for OidcConnector {
         examine::examine(&self.upstream, examination).await
     }
 
+    async fn probe(&self) -> Result<(), ConnectorFault> {
+        let upstream = &self.upstream;
+        // What comes is kept as well; a fault is told by whoever probes, and once.
+        let documents = metadata::fetch(&upstream.kind, upstream.client_secret.as_ref(), &upstream.guard);
+        let provider = upstream.provider.fetch(&upstream.env, documents).await?;
+        upstream.keys.fetch(&upstream.env, keys::fetch(&provider.jwks_uri, &upstream.guard)).await.map(|_| ())
+    }
+
     fn skew_seconds(&self) -> Option<i64> {
         *self.upstream.skew.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -219,16 +227,17 @@ impl Upstream {
         })
     }
 
-    /// Runs a check with the keys at hand, and once more with newer ones if it fails for want of a key.
+    /// Runs a check with the keys at hand, and once more with newer ones if it fails for want of a key, or if the key of
+    /// that name may be another by now.
     async fn with_keys<T>(
         self: &Arc<Self>,
         provider: &Arc<Provider>,
-        unknown: ErrorCode,
+        outdated: [ErrorCode; 2],
         check: impl Fn(&VerificationKeys) -> Result<T, ConnectorFault>,
     ) -> Result<T, ConnectorFault> {
         let keys = self.keys(provider).await?;
         let fault = match check(&keys) {
-            Err(fault) if fault.code == unknown => fault,
+            Err(fault) if outdated.contains(&fault.code) => fault,
             outcome => return outcome,
         };
         let fetch = self.told(&self.keys, keys::fetch(&provider.jwks_uri, &self.guard));
@@ -273,7 +282,7 @@ impl Upstream {
             now,
         };
         let check = |keys: &VerificationKeys| id_token::verify(granted.id_token.reveal(), keys, &expected);
-        let claims = self.with_keys(provider, ErrorCode::IdTokenKey, check).await?;
+        let claims = self.with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check).await?;
         self.observe_skew(&claims, now);
         Ok(claims)
     }
@@ -305,7 +314,7 @@ impl Upstream {
                 };
                 let expected = userinfo::Expected { issuer: &self.kind.issuer, client_id: &self.kind.client_id, now };
                 let check = |keys: &VerificationKeys| userinfo::signed(body.reveal(), alg, keys, &expected);
-                self.with_keys(provider, ErrorCode::UserinfoKey, check).await?
+                self.with_keys(provider, [ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature], check).await?
             }
         };
         userinfo::check_subject(&claims, id_token)?;
@@ -326,6 +335,8 @@ mod client_tests;
 pub(in crate::connector) mod fake_idp;
 #[cfg(test)]
 mod logout_tests;
+#[cfg(test)]
+mod rotation_tests;
 #[cfg(test)]
 mod sealed_tests;
 #[cfg(test)]

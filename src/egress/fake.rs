@@ -28,6 +28,11 @@ impl Told {
         Self { status: 200, headers: vec![("content-type", "application/json".into())], body: body.to_string().into_bytes() }
     }
 
+    /// No answer: the connection ends.
+    pub fn cut() -> Self {
+        Self::status(0)
+    }
+
     pub fn status(status: u16) -> Self {
         Self { status, headers: vec![], body: vec![] }
     }
@@ -74,6 +79,9 @@ impl Drop for FakeServer {
 async fn serve(mut stream: TcpStream, answer: Arc<impl Fn(Asked) -> Told>) {
     let Some(asked) = read(&mut stream).await else { return };
     let told = answer(asked);
+    if told.status == 0 {
+        return;
+    }
     let mut head = format!("HTTP/1.1 {} X\r\nconnection: close\r\n", told.status);
     for (name, value) in told.headers {
         head.push_str(&format!("{name}: {value}\r\n"));

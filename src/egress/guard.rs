@@ -6,7 +6,7 @@
 //! the private network, and answers without end.
 
 use std::future::Future;
-use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -17,6 +17,7 @@ use reqwest::redirect::Policy;
 use reqwest::tls::TlsInfo;
 use url::{Host, Url};
 
+use super::lookups::Lookups;
 use crate::ids::Secret;
 
 /// Which schemes may be called.
@@ -126,7 +127,7 @@ impl Guard {
             .of(reqwest::Client::builder())
             .map_err(|error| refused(&error))?
             .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Arc::new(GuardedResolver(Arc::clone(&rules))))
+            .dns_resolver(Arc::new(GuardedResolver { rules: Arc::clone(&rules), lookups: Arc::default() }))
             .redirect(Policy::none())
             .no_proxy()
             .https_only(schemes == Schemes::HttpsOnly)
@@ -174,6 +175,20 @@ impl Guard {
             response.extensions_mut().insert(PeerCertificate(der.to_owned()));
         }
         Ok(response)
+    }
+}
+
+impl Guard {
+    /// As [`Self::send`], for a call that changes nothing and may be made twice: a fault of the connection is met with one
+    /// more try. Never for what may have been done already, as a code exchange, and not where the time was up.
+    ///
+    /// # Errors
+    /// Those of the second try.
+    pub async fn send_safe(&self, request: HttpRequest) -> Result<HttpResponse, GuardFault> {
+        match self.send(request.clone()).await {
+            Err(GuardFault::Unreachable { .. }) => self.send(request).await,
+            outcome => outcome,
+        }
     }
 }
 
@@ -257,7 +272,10 @@ pub(super) fn bare(host: &str) -> &str {
 
 /// Resolves a name and keeps the addresses that may be called; the connection goes to one of these, and the name is
 /// not asked again.
-struct GuardedResolver(Arc<AddressRules>);
+struct GuardedResolver {
+    rules: Arc<AddressRules>,
+    lookups: Arc<Lookups>,
+}
 
 #[derive(thiserror::Error, Debug)]
 #[error("{0}: {FORBIDDEN}")]
@@ -265,10 +283,10 @@ struct ForbiddenName(String);
 
 impl Resolve for GuardedResolver {
     fn resolve(&self, name: Name) -> Resolving {
-        let rules = Arc::clone(&self.0);
+        let (rules, lookups) = (Arc::clone(&self.rules), Arc::clone(&self.lookups));
         Box::pin(async move {
             let host = name.as_str().to_owned();
-            let mut found: Vec<SocketAddr> = tokio::net::lookup_host((host.as_str(), 0)).await?.collect();
+            let mut found = lookups.of(&host).await?;
             if !rules.is_internal(&host) {
                 let any = !found.is_empty();
                 found.retain(|address| is_public(address.ip()));

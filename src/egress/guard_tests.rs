@@ -131,6 +131,94 @@ async fn an_address_that_never_answers_ends_in_time() {
     assert_eq!(answer.err(), Some(GuardFault::Timeout("127.0.0.1".into())));
 }
 
+/// A certificate of its own authority for `localhost`, valid between these days from now.
+fn certificate(from: i64, until: i64) -> (String, openssl::ssl::SslAcceptor) {
+    use openssl::asn1::Asn1Time;
+    use openssl::ec::{EcGroup, EcKey};
+    use openssl::nid::Nid;
+    use openssl::ssl::{SslAcceptor, SslMethod};
+    use openssl::x509::extension::{BasicConstraints, SubjectAlternativeName};
+    use openssl::x509::{X509, X509NameBuilder};
+
+    let key = |()| {
+        let group = EcGroup::from_curve_name(Nid::X9_62_PRIME256V1).unwrap();
+        openssl::pkey::PKey::from_ec_key(EcKey::generate(&group).unwrap()).unwrap()
+    };
+    let name = |text: &str| {
+        let mut name = X509NameBuilder::new().unwrap();
+        name.append_entry_by_text("CN", text).unwrap();
+        name.build()
+    };
+    let now = i64::try_from(crate::env::Env::system().now().seconds()).unwrap();
+    let day = |days: i64| Asn1Time::from_unix(now + days * 86_400).unwrap();
+    let make =
+        |subject: &str, own: &openssl::pkey::PKeyRef<_>, signer: &openssl::pkey::PKeyRef<_>, days: (i64, i64), ca: bool| {
+            let mut cert = X509::builder().unwrap();
+            cert.set_version(2).unwrap();
+            let serial = openssl::bn::BigNum::from_u32(u32::from(ca) + 1).unwrap().to_asn1_integer().unwrap();
+            cert.set_serial_number(&serial).unwrap();
+            cert.set_subject_name(&name(subject)).unwrap();
+            cert.set_issuer_name(&name("authority")).unwrap();
+            cert.set_pubkey(own).unwrap();
+            cert.set_not_before(&day(days.0)).unwrap();
+            cert.set_not_after(&day(days.1)).unwrap();
+            if ca {
+                cert.append_extension(BasicConstraints::new().critical().ca().build().unwrap()).unwrap();
+            } else {
+                let names = SubjectAlternativeName::new().dns("localhost").build(&cert.x509v3_context(None, None)).unwrap();
+                cert.append_extension(names).unwrap();
+            }
+            cert.sign(signer, openssl::hash::MessageDigest::sha256()).unwrap();
+            cert.build()
+        };
+    let (authority, own) = (key(()), key(()));
+    let ca = make("authority", &authority, &authority, (-400, 400), true);
+    let leaf = make("localhost", &own, &authority, (from, until), false);
+    let mut acceptor = SslAcceptor::mozilla_intermediate_v5(SslMethod::tls_server()).unwrap();
+    acceptor.set_private_key(&own).unwrap();
+    acceptor.set_certificate(&leaf).unwrap();
+    (String::from_utf8(ca.to_pem().unwrap()).unwrap(), acceptor.build())
+}
+
+#[tokio::test]
+async fn an_expired_certificate_is_no_connection_and_is_named_as_what_it_is() {
+    for (from, until, expected) in [(-30, 30, None), (-30, -1, Some("expired")), (1, 30, Some("not valid yet"))] {
+        let (ca, acceptor) = certificate(from, until);
+        let listener = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
+        let port = listener.local_addr().unwrap().port();
+        // Ends with the test's process: it may wait for a call that is not made.
+        std::thread::spawn(move || {
+            use std::io::{Read as _, Write as _};
+            while let Ok((stream, _)) = listener.accept() {
+                let Ok(mut stream) = acceptor.accept(stream) else { continue };
+                let _head = stream.read(&mut [0; 4096]);
+                let _sent = stream.write_all(b"HTTP/1.1 200 OK\r\ncontent-length: 0\r\nconnection: close\r\n\r\n");
+            }
+        });
+        let trust = Trust { ca: Some(&ca), identity: None };
+        let guard = Guard::trusting(Schemes::HttpsOnly, &["localhost".into()], CallLimits::DEFAULT, trust).unwrap();
+        let answer = fetch(&guard, &format!("https://localhost:{port}/")).await;
+        match expected {
+            None => assert_eq!(answer.unwrap().status(), 200),
+            Some(words) => {
+                let Err(GuardFault::Unreachable { why, .. }) = answer else { panic!("{from} to {until}") };
+                assert!(why.contains(words), "{why}");
+            }
+        }
+    }
+}
+
+#[tokio::test]
+async fn a_safe_call_is_made_twice_where_the_connection_broke_and_never_more() {
+    let server = FakeServer::start(|_| Told::cut()).await;
+    let guard = guard(Schemes::HttpToo, &["127.0.0.1"]);
+    let request = || http::Request::get(server.base()).body(vec![]).unwrap();
+    assert!(matches!(guard.send_safe(request()).await, Err(GuardFault::Unreachable { .. })));
+    assert_eq!(server.asked(), 2);
+    assert!(guard.send(request()).await.is_err());
+    assert_eq!(server.asked(), 3);
+}
+
 #[tokio::test]
 async fn a_fault_names_the_host_and_nothing_more() {
     let closed = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();

@@ -6,6 +6,7 @@
 pub mod dial;
 pub mod guard;
 pub mod kept;
+mod lookups;
 pub mod shared;
 
 #[cfg(test)]

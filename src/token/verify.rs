@@ -4,6 +4,8 @@
 //! that every caller needs. Must not know: who signed it, or what its claims mean.
 //! RFC 7515 (JWS), RFC 7517 (JWK), RFC 7518 (JWA), RFC 7519 (JWT), RFC 8725 (best practice).
 
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
 use std::time::Duration;
 
 use josekit::jwk::Jwk;
@@ -42,7 +44,7 @@ pub enum OpenFault {
     Extension,
     #[error("no published key has its kid and fits its alg")]
     UnknownKey,
-    #[error("it has no kid, and not exactly one published key fits its alg")]
+    #[error("more than one published key fits its alg, and no kid tells them apart")]
     AmbiguousKey,
     #[error("its signature is wrong")]
     Signature,
@@ -103,7 +105,33 @@ fn check_header(header: &Map<String, Value>, alg: SigningAlg) -> Result<(), Open
 #[derive(Default)]
 pub struct VerificationKeys {
     keys: Vec<Key>,
-    skipped: usize,
+    skipped: BTreeMap<Unfit, usize>,
+}
+
+/// Why a key of a set is of no use.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Unfit {
+    Secret,
+    OtherUse,
+    OtherAlgorithm,
+    UnsoundRsa,
+    Malformed,
+    Repeated,
+    Surplus,
+}
+
+impl fmt::Display for Unfit {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(match self {
+            Self::Secret => "with private or symmetric parts, which prove nothing once published",
+            Self::OtherUse => "for another use than signatures",
+            Self::OtherAlgorithm => "of another type, curve or algorithm",
+            Self::UnsoundRsa => "RSA under 2048 or over 8192 bits, or with an unsound exponent",
+            Self::Malformed => "malformed",
+            Self::Repeated => "repeated",
+            Self::Surplus => "beyond the most that are read",
+        })
+    }
 }
 
 struct Key {
@@ -114,15 +142,24 @@ struct Key {
 
 impl VerificationKeys {
     /// Reads a JWK Set (RFC 7517, 5). Keys that can't verify ES256 or RS256 are skipped: symmetric, private,
-    /// for encryption, of another type, curve or algorithm, RSA under 2048 bits or with an exponent of 1, and all beyond the hundredth.
+    /// for encryption, of another type, curve or algorithm, RSA under 2048 bits or with an exponent of 1, the same once more,
+    /// and all beyond the hundredth.
     ///
     /// # Errors
     /// `Malformed` if it is not a JSON object with an array `keys`.
     pub fn from_jwks(bytes: &[u8]) -> Result<Self, OpenFault> {
         let set = json::parse_object(bytes).map_err(|_| OpenFault::Malformed)?;
         let Some(Value::Array(jwks)) = set.get("keys") else { return Err(OpenFault::Malformed) };
-        let keys: Vec<Key> = jwks.iter().take(MAX_KEYS).filter_map(Key::from_jwk).collect();
-        Ok(Self { skipped: jwks.len() - keys.len(), keys })
+        let (mut keys, mut skipped, mut seen) = (Vec::new(), BTreeMap::new(), BTreeSet::new());
+        for (place, jwk) in jwks.iter().enumerate() {
+            let read = if place < MAX_KEYS { Key::from_jwk(jwk) } else { Err(Unfit::Surplus) };
+            match read {
+                Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => keys.push(key),
+                Ok(_) => *skipped.entry(Unfit::Repeated).or_default() += 1,
+                Err(unfit) => *skipped.entry(unfit).or_default() += 1,
+            }
+        }
+        Ok(Self { keys, skipped })
     }
 
     /// How many keys can verify something.
@@ -139,7 +176,12 @@ impl VerificationKeys {
     /// How many keys of the set were of no use.
     #[must_use]
     pub fn skipped(&self) -> usize {
-        self.skipped
+        self.skipped.values().sum()
+    }
+
+    /// The same, by reason.
+    pub fn skipped_for(&self) -> impl Iterator<Item = (Unfit, usize)> {
+        self.skipped.iter().map(|(unfit, count)| (*unfit, *count))
     }
 
     /// True if a token signed with this algorithm could be proven.
@@ -176,33 +218,39 @@ impl VerificationKeys {
 }
 
 impl Key {
-    fn from_jwk(jwk: &Value) -> Option<Self> {
-        let jwk = jwk.as_object()?;
+    /// The key, and what it is made of.
+    fn from_jwk(jwk: &Value) -> Result<(Self, String), Unfit> {
+        let jwk = jwk.as_object().ok_or(Unfit::Malformed)?;
         let text = |name: &str| jwk.get(name).and_then(Value::as_str);
+        let part = |name: &str| text(name).ok_or(Unfit::Malformed);
         // A private key that is published proves nothing any more.
-        let private = ["d", "p", "q", "k"].iter().any(|member| jwk.contains_key(*member));
+        if ["d", "p", "q", "k"].iter().any(|member| jwk.contains_key(*member)) {
+            return Err(Unfit::Secret);
+        }
         let for_signatures = jwk.get("use").is_none_or(|purpose| purpose == "sig");
         let operations = |ops: &Value| ops.as_array().is_some_and(|ops| ops.iter().any(|op| op == "verify"));
-        let may_verify = jwk.get("key_ops").is_none_or(operations);
-        if private || !for_signatures || !may_verify {
-            return None;
+        if !for_signatures || !jwk.get("key_ops").is_none_or(operations) {
+            return Err(Unfit::OtherUse);
         }
-        let alg = match text("kty")? {
-            "EC" if text("crv")? == "P-256" => SigningAlg::ES256,
-            "RSA" if is_sound_rsa(text("n")?, text("e")?) => SigningAlg::RS256,
-            _ => return None,
+        let alg = match part("kty")? {
+            "EC" if part("crv")? == "P-256" => SigningAlg::ES256,
+            "RSA" if is_sound_rsa(part("n")?, part("e")?) => SigningAlg::RS256,
+            "RSA" => return Err(Unfit::UnsoundRsa),
+            _ => return Err(Unfit::OtherAlgorithm),
         };
         if jwk.get("alg").is_some_and(|own| own != alg.as_str()) {
-            return None;
+            return Err(Unfit::OtherAlgorithm);
         }
         // Only the key itself: given a `kid`, josekit would demand it in every token.
         let material = jwk.iter().filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
-        let material = Jwk::from_map(material.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>()).ok()?;
+        let material: Map<_, _> = material.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let written = Value::Object(material.clone()).to_string();
+        let material = Jwk::from_map(material).map_err(|_| Unfit::Malformed)?;
         let verifier: Box<dyn JwsVerifier> = match alg {
-            SigningAlg::ES256 => Box::new(ES256.verifier_from_jwk(&material).ok()?),
-            SigningAlg::RS256 => Box::new(RS256.verifier_from_jwk(&material).ok()?),
+            SigningAlg::ES256 => Box::new(ES256.verifier_from_jwk(&material).map_err(|_| Unfit::Malformed)?),
+            SigningAlg::RS256 => Box::new(RS256.verifier_from_jwk(&material).map_err(|_| Unfit::Malformed)?),
         };
-        Some(Self { kid: text("kid").map(str::to_owned), alg, verifier })
+        Ok((Self { kid: text("kid").map(str::to_owned), alg, verifier }, written))
     }
 }
 

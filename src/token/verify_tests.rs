@@ -143,6 +143,9 @@ fn keys_that_must_not_verify_are_skipped() {
     all.push(jwk);
     let keys = key_set(&all);
     assert_eq!((keys.len(), keys.skipped()), (1, unusable.len()));
+    let reasons: Vec<_> = keys.skipped_for().collect();
+    use Unfit::{Malformed, OtherAlgorithm, OtherUse, Secret, UnsoundRsa};
+    assert_eq!(reasons, [(Secret, 3), (OtherUse, 4), (OtherAlgorithm, 2), (UnsoundRsa, 4), (Malformed, 2)]);
 }
 
 #[test]
@@ -150,8 +153,27 @@ fn a_key_set_has_no_repeated_members_and_an_end() {
     for bad in [&b"[]"[..], b"{}", br#"{"keys":{}}"#, br#"{"keys":[],"keys":[]}"#, b"\xff"] {
         assert!(VerificationKeys::from_jwks(bad).is_err());
     }
-    let many = vec![published(&ec_key("a")); MAX_KEYS + 5];
-    assert_eq!(key_set(&many).len(), MAX_KEYS);
+    let one = published(&ec_key("a"));
+    let named = |n: usize| {
+        let mut key = one.clone();
+        key["kid"] = json!(n.to_string());
+        key
+    };
+    let many: Vec<Value> = (0..MAX_KEYS + 5).map(named).collect();
+    let keys = key_set(&many);
+    assert_eq!((keys.len(), keys.skipped_for().collect::<Vec<_>>()), (MAX_KEYS, vec![(Unfit::Surplus, 5)]));
+}
+
+#[test]
+fn two_keys_under_one_name_prove_nothing_and_one_key_twice_is_one() {
+    let (one, two) = (ec_key("a"), ec_key("a"));
+    let token = es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &one);
+    let keys = key_set(&[published(&one), published(&one)]);
+    assert_eq!(keys.skipped_for().collect::<Vec<_>>(), [(Unfit::Repeated, 1)]);
+    assert!(opening(&token, &keys).is_ok());
+    assert!(opening(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).is_ok(), "without kid as well");
+    let keys = key_set(&[published(&one), published(&two)]);
+    assert_eq!(opening(&token, &keys).err(), Some(OpenFault::AmbiguousKey));
 }
 
 #[test]

@@ -32,6 +32,11 @@ pub struct Script {
     pub published: Vec<Value>,
     pub discovery: Value,
     pub cache_control: Option<&'static str>,
+    /// Replace the whole answer.
+    pub configuration: Option<Told>,
+    pub jwks: Option<Told>,
+    /// Paths whose next call gets no answer: the connection is cut.
+    pub cut: Vec<&'static str>,
     pub header: Value,
     pub claims: Value,
     pub signer: Option<Box<dyn JwsSigner>>,
@@ -72,6 +77,9 @@ impl Script {
                 "authorization_response_iss_parameter_supported": true,
             }),
             cache_control: None,
+            configuration: None,
+            jwks: None,
+            cut: vec![],
             header: json!({ "alg": "ES256", "kid": "k1", "typ": "JWT" }),
             claims: json!({
                 "iss": base, "sub": "s-1", "aud": "hub", "exp": NOW + 60, "iat": NOW, "nonce": "the nonce", "auth_time": NOW - 5,
@@ -102,6 +110,17 @@ impl Script {
     pub fn answer(&mut self, asked: Asked) -> Told {
         let path = asked.target.clone();
         self.log.push(asked);
+        if let Some(place) = self.cut.iter().position(|cut| *cut == path) {
+            self.cut.remove(place);
+            return Told::cut();
+        }
+        if let Some(told) = match path.as_str() {
+            "/.well-known/openid-configuration" => self.configuration.clone(),
+            "/jwks" => self.jwks.clone(),
+            _ => None,
+        } {
+            return told;
+        }
         match path.as_str() {
             "/.well-known/openid-configuration" => self.document(&self.discovery),
             "/jwks" => self.document(&json!({ "keys": self.published })),

@@ -18,19 +18,28 @@ use crate::egress::guard::Guard;
 use crate::egress::kept::{Fetched, life_of};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::verify::VerificationKeys;
+use crate::token::verify::{MAX_KEYS, VerificationKeys};
 
 /// Fetches and parses a key set; verifiers are built here, once, not per login.
 ///
 /// # Errors
-/// It can't be had, is no key set, or holds no key that could verify anything.
+/// It can't be had, is no key set, is far too long a one, or holds no key that could verify anything.
 pub async fn fetch(jwks_uri: &Url, guard: &Guard) -> Result<Fetched<VerificationKeys>, ConnectorFault> {
     let answer = metadata::get(guard, jwks_uri.as_str()).await?;
     let unusable = |why: &str| ConnectorFault::new(ErrorCode::IdpKeys, why);
     let keys =
         VerificationKeys::from_jwks(answer.body()).map_err(|_| unusable("it is not a JWK Set without repeated members"))?;
+    let offered = keys.len() + keys.skipped();
+    if offered > MAX_KEYS {
+        let why = format!("it holds {offered} keys, and {MAX_KEYS} are the most; those that are out of use should be withdrawn");
+        return Err(ConnectorFault::new(ErrorCode::IdpKeysTooMany, why));
+    }
+    let skipped = keys.skipped_for().map(|(why, count)| format!("{count} {why}")).collect::<Vec<_>>().join(", ");
     if keys.is_empty() {
-        return Err(unusable("it holds no public key for ES256 or RS256 signatures"));
+        return Err(unusable(&format!("it holds no public key for ES256 or RS256 signatures, but: {skipped}")));
+    }
+    if !skipped.is_empty() {
+        tracing::debug!(host = jwks_uri.host_str(), usable = keys.len(), skipped, "not all keys of a key set are of use");
     }
     Ok(Fetched { value: keys, life: life_of(answer.headers()) })
 }

@@ -118,9 +118,14 @@ pub async fn get(guard: &Guard, url: &str) -> Result<HttpResponse, ConnectorFaul
         .header(ACCEPT, "application/json")
         .body(Vec::new())
         .map_err(|_| ConnectorFault::new(ErrorCode::IdpDiscovery, "an address is not a URL"))?;
-    let answer = guard.send(request).await?;
+    let answer = guard.send_safe(request).await?;
     match answer.status().as_u16() {
         200 => Ok(answer),
+        status @ 300..=399 => {
+            let why =
+                format!("a document was answered with status {status}: redirects are not followed, so name the final address");
+            Err(ConnectorFault::new(ErrorCode::IdpStatus, why))
+        }
         status => Err(ConnectorFault::new(ErrorCode::IdpStatus, format!("a document was answered with status {status}"))),
     }
 }
@@ -131,7 +136,12 @@ fn document(issuer: &str, body: &[u8]) -> Result<Document, ConnectorFault> {
     // Discovery 1.0, 4.3: exactly the issuer that was asked for. Stops a document that speaks for somebody else.
     match members.get("issuer").and_then(Value::as_str) {
         Some(named) if named == issuer => {}
-        Some(_) => return Err(ConnectorFault::new(ErrorCode::IdpIssuerMismatch, format!("the connector's file says {issuer}"))),
+        Some(named) => {
+            let is_slash = named.trim_end_matches('/') == issuer.trim_end_matches('/');
+            let mend = if is_slash { "; the document's differs by a slash at the end, which belongs to the name" } else { "" };
+            let why = format!("the connector's file says {issuer}{mend}");
+            return Err(ConnectorFault::new(ErrorCode::IdpIssuerMismatch, why));
+        }
         None => return Err(unusable("it has no issuer")),
     }
     serde_json::from_value(Value::Object(members)).map_err(|error| {
