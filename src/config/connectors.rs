@@ -9,8 +9,9 @@ use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
 use super::blocks::Block;
-use super::model::{ConnectorFile, ConnectorKind, KINDS, OidcKind, SecretRef, UpstreamAuthMethod};
+use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, OidcKind, SecretRef, UpstreamAuthMethod};
 use super::problem::Problem;
+use super::settings::within;
 use super::source::{Source, problem_of_file};
 use super::{Context, blocks, ldap, mapping, oauth2, secrets, text, toml_files};
 
@@ -62,6 +63,9 @@ const PROTOCOL_PARAMETERS: [&str; 19] = [
     "state",
     "ui_locales",
 ];
+
+/// The longest value of `acr` that anybody uses, with room; a URI mostly.
+const LONGEST_ACR: usize = 128;
 
 /// The files of the folder, in order of name; each stem is a connector's id.
 ///
@@ -156,6 +160,7 @@ fn check(
         problems.push(source.problem("kind", "names two kinds", mend));
     }
     text::check(source, "name", &file.name, problems);
+    limits(source, file.limits, problems);
     if file.levels.lowest > file.levels.highest {
         problems.push(source.problem("levels", "has a lowest level above its highest", "swap the two"));
     }
@@ -194,6 +199,12 @@ fn check(
                 let mend = "remove this file, or set sandbox = true in passerelle.toml (never in production)";
                 problems.push(source.problem("kind.persona", what, mend));
             }
+            // Its own page offers the hub's levels by their names, so that a table of it would have no effect.
+            let unused = [("acr", !file.acr.is_empty()), ("assumed_level", file.assumed_level.is_some())];
+            for (key, _) in unused.into_iter().filter(|(_, given)| *given) {
+                let what = "has no effect on a sandbox, which proves any level within levels";
+                problems.push(source.problem(key, what, "remove it"));
+            }
             if persona.persons.as_ref().is_some_and(|path| !context.folder.join(path).is_file()) {
                 let mend = "put the file there; the path counts from the configuration folder";
                 problems.push(source.problem("kind.persona.persons", "names a file that is missing", mend));
@@ -201,6 +212,16 @@ fn check(
             None
         }
     }
+}
+
+fn limits(source: &Source, limits: ConnectorLimits, problems: &mut Vec<Problem>) {
+    let count = |number: usize| u64::try_from(number).unwrap_or(u64::MAX);
+    if let Some(calls) = limits.calls {
+        within(source, "limits.calls", count(calls), (1, 65_536), problems);
+    }
+    within(source, "limits.queue", count(limits.queue), (0, 65_536), problems);
+    // Somebody waits for a page meanwhile.
+    within(source, "limits.queue_ms", limits.queue_ms, (0, 5_000), problems);
 }
 
 /// The table between the hub's levels and the identity provider's values (decisions 8).
@@ -218,6 +239,13 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
         // They travel as `acr_values`, which are separated by spaces (OpenID Connect Core 1.0, 3.1.2.1).
         if values.iter().any(|value| !value.trim().is_empty() && value.contains(char::is_whitespace)) {
             problems.push(source.problem(&key, "holds a value with a space", "write one acr value in each pair of quotes"));
+        }
+        // They travel in an address, and are compared with what a token says.
+        let odd = |value: &String| value.len() > LONGEST_ACR || value.chars().any(|c| c.is_control());
+        if values.iter().any(odd) {
+            let mend =
+                format!("write it as the identity provider does, in at most {LONGEST_ACR} bytes and without control characters");
+            problems.push(source.problem(&key, "holds a value that is too long, or can't be printed", mend));
         }
         for value in values {
             if seen.insert(value, *level).is_some_and(|other| other != *level) {

@@ -443,6 +443,9 @@ pub struct ConnectorFile {
     /// What this identity provider's `mfa` stands for, as `["pwd", "otp"]`.
     #[serde(default)]
     pub mfa: Vec<String>,
+    /// How much may be asked of this identity provider at once.
+    #[serde(default)]
+    pub limits: ConnectorLimits,
     /// `[[block]]`: times at which this identity provider must not be used.
     #[serde(default)]
     pub block: Vec<BlockTable>,
@@ -525,6 +528,24 @@ pub enum RuleValue {
 pub enum LetterCase {
     Upper,
     Lower,
+}
+
+/// What is beyond is told at once that too many wait, and harms no other identity provider.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub struct ConnectorLimits {
+    /// Calls at once. Default: `limits.calls_per_connector` of the hub.
+    pub calls: Option<usize>,
+    /// Calls that may wait for one of those to end.
+    pub queue: usize,
+    /// Milliseconds that one waits at most.
+    pub queue_ms: u64,
+}
+
+impl Default for ConnectorLimits {
+    fn default() -> Self {
+        Self { calls: None, queue: 64, queue_ms: 500 }
+    }
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]

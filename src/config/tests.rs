@@ -125,6 +125,14 @@ fn a_good_folder_loads_whole() {
 }
 
 /// File to spoil · what is replaced · by what · key that must be named · words that must be in fault or mend.
+/// A list of one value of 129 characters.
+const ENDLESS: &str = concat!(
+    "[\"",
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "0123456789abcdef0123456789abcdef0123456789abcdef0123456789abcdef",
+    "!\"]"
+);
+
 type Row = (&'static str, &'static str, &'static str, &'static str, &'static str);
 
 #[test]
@@ -310,6 +318,12 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "eidas1 = [\"low\"]", "eidas9 = [\"low\"]", "acr.eidas9", "eidas1, eidas2, eidas3"),
         (file, "[acr]\neidas1 = [\"low\"]\neidas2 = [\"substantial\"]", "", "acr", "assumed_level = \"eidas1\""),
         (file, "[acr]", "assumed_level = \"eidas2\"\n[acr]", "assumed_level", "only level that may be assumed"),
+        (file, "[\"low\"]", "[\"low\\u0007\"]", "acr.eidas1", "without control characters"),
+        (file, "[\"low\"]", ENDLESS, "acr.eidas1", "at most 128 bytes"),
+        (file, "[acr]", "limits.calls = 0\n[acr]", "limits.calls", "from 1 to 65536"),
+        (file, "[acr]", "limits = { queue = 65537 }\n[acr]", "limits.queue", "from 0 to 65536"),
+        (file, "[acr]", "limits = { queue_ms = 5001 }\n[acr]", "limits.queue_ms", "from 0 to 5000"),
+        (file, "[acr]", "limits = { call = 1 }\n[acr]", "limits.call", "use one of: calls"),
         (file, "[acr]", "amr = [\"pwd\", \"magic\"]\n[acr]", "amr[1]", "RFC 8176"),
         (file, "[acr]", "amr = [\"pwd\", \"mfa\"]\n[acr]", "amr", "the hub concludes mfa"),
         (file, "lowest = \"eidas1\"", "lowest = \"substantial\"", "levels.lowest", "eidas1, eidas2, eidas3"),
@@ -404,6 +418,20 @@ fn a_persona_connector_needs_the_sandbox() {
     assert!(text.contains("sandbox = true"));
     let sandbox = "sandbox = true\nsandbox_public = true\nidentity_source";
     assert!(folder.edit("passerelle.toml", "identity_source", sandbox).loaded().warnings.iter().any(|w| w.key == "sandbox"));
+}
+
+#[test]
+fn levels_that_a_sandbox_would_ignore_are_refused() {
+    let sandbox = "sandbox = true\nsandbox_public = true\nidentity_source";
+    for (key, line) in [("acr", "acr = { eidas1 = [\"low\"] }"), ("assumed_level", "assumed_level = \"eidas1\"")] {
+        let persona = format!(
+            "name = {{ en = \"Persons\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n{line}\n[kind.persona]\n"
+        );
+        let folder = Folder::good().with("connectors/persons.toml", &persona).edit("passerelle.toml", "identity_source", sandbox);
+        let (file, found, text) = folder.problem();
+        assert_eq!((file.as_str(), found.as_str()), ("connectors/persons.toml", key));
+        assert!(text.contains("remove it"), "{text}");
+    }
 }
 
 #[test]

@@ -172,8 +172,8 @@ secrets = [{{ env = "DEMO_DATA_SECRET" }}]
     fn connector(&self, provider: &IdentityProvider, address: &str) -> (String, String) {
         let IdentityProvider { id, french, english } = provider;
         let (levels, sealed) = match self.platform {
-            Platform::Standard => (levels(&["eidas1"]), String::new()),
-            Platform::High => (levels(&["eidas2", "eidas3"]), sealing()),
+            Platform::Standard => (levels_by_name(&["eidas1"]), String::new()),
+            Platform::High => (levels_by_name(&["eidas2", "eidas3"]), sealing()),
         };
         let file = format!(
             r#"
@@ -294,11 +294,16 @@ pub fn service_provider(address: &str, keys: Arc<UpstreamKeys>, standard: &Side,
     }
 }
 
-/// The lines of a connector that proves these levels, lowest first, by their own names.
+/// The line of a connector that proves these levels, lowest first.
 fn levels(names: &[&str]) -> String {
     let (lowest, highest) = (names.first().unwrap_or(&""), names.last().unwrap_or(&""));
+    format!("levels = {{ lowest = \"{lowest}\", highest = \"{highest}\" }}")
+}
+
+/// The lines of a connector whose identity provider calls these levels as this hub does.
+fn levels_by_name(names: &[&str]) -> String {
     let table: Vec<_> = names.iter().map(|name| format!("{name} = [\"{name}\"]")).collect();
-    format!("levels = {{ lowest = \"{lowest}\", highest = \"{highest}\" }}\nacr = {{ {} }}", table.join(", "))
+    format!("{}\nacr = {{ {} }}", levels(names), table.join(", "))
 }
 
 /// The lines that register [`SEALING`].

@@ -135,7 +135,6 @@ pub fn write(folder: &Path, more: &str) {
             r#"
 name = {{ {name} }}
 levels = {{ lowest = "eidas1", highest = "eidas1" }}
-acr = {{ eidas1 = ["eidas1"] }}
 {more}
 [kind.persona]
 persons = "persons.toml"
