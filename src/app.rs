@@ -159,6 +159,7 @@ impl Program {
                 order: settings.choice.order.clone(),
                 blocks,
                 calls: settings.limits.calls_per_connector,
+                env: env.clone(),
                 metrics: Arc::clone(&metrics),
                 arbiters: handles.clone(),
             },

@@ -29,6 +29,7 @@ mod flow {
     mod sessions;
     mod sign_in;
     mod tabs;
+    mod trouble;
     mod walks;
     mod watched;
     mod whole;

@@ -6,28 +6,60 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::prelude::*;
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
+use super::health::{Call, Health, PROBE_LIMIT, Standing, Turn};
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::connector::{Connector, ConnectorFault};
+use crate::env::Env;
 use crate::ids::ConnectorId;
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::Metrics;
 
 /// The longest that one upstream step may take: token, keys and userinfo, six seconds each (decisions 10).
-const STEP_LIMIT: Duration = Duration::from_secs(18);
+const STEP_LIMIT: Duration = PROBE_LIMIT;
 
-/// The longest that anyone waits for the actor's word: the step, and a little for its mailbox and its arbiter.
-const PATIENCE: Duration = STEP_LIMIT.saturating_add(Duration::from_millis(500));
+/// The longest that anyone waits for the actor's word: the queue, the step, and a little for its mailbox and its arbiter.
+fn patience(limits: Limits) -> Duration {
+    limits.wait + STEP_LIMIT + Duration::from_millis(500)
+}
+
+/// How much is asked of one identity provider at once.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Limits {
+    pub calls: usize,
+    /// Calls that wait for one of those to end.
+    pub queue: usize,
+    /// The longest that one waits.
+    pub wait: Duration,
+}
+
+/// What all connector actors have of their hub.
+#[derive(Clone)]
+pub struct Surroundings {
+    pub env: Env,
+    pub metrics: Arc<Metrics>,
+}
 
 pub struct ConnectorActor {
+    desk: Arc<Desk>,
+    /// A probe is under way, or will be.
+    probing: bool,
+}
+
+/// Where each call is admitted, made and judged.
+struct Desk {
     id: ConnectorId,
     connector: Arc<dyn Connector>,
+    limits: Limits,
     calls: Arc<Semaphore>,
-    metrics: Arc<Metrics>,
+    /// For those under way and those that wait.
+    places: Arc<Semaphore>,
+    health: Arc<Health>,
+    surroundings: Surroundings,
 }
 
 #[derive(Message)]
@@ -51,35 +83,147 @@ struct End(Farewell);
 struct Warm;
 
 impl ConnectorActor {
-    pub fn new(id: ConnectorId, connector: Arc<dyn Connector>, calls: usize, metrics: Arc<Metrics>) -> Self {
-        Self { id, connector, calls: Arc::new(Semaphore::new(calls)), metrics }
+    pub fn new(
+        id: ConnectorId,
+        connector: Arc<dyn Connector>,
+        limits: Limits,
+        health: Arc<Health>,
+        surroundings: Surroundings,
+    ) -> Self {
+        let calls = Arc::new(Semaphore::new(limits.calls));
+        let places = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
+        Self { desk: Arc::new(Desk { id, connector, limits, calls, places, health, surroundings }), probing: false }
+    }
+
+    /// Has the actor started, and gives the way to it.
+    pub fn run(self, start: impl FnOnce(Self) -> Addr<Self>) -> ConnectorHandle {
+        let (health, env) = (Arc::clone(&self.desk.health), self.desk.surroundings.env.clone());
+        let patience = patience(self.desk.limits);
+        ConnectorHandle { address: start(self), health, env, patience }
     }
 
     /// Runs one call beside the mailbox, never inside it: other logins' calls start meanwhile.
     fn call<T, F>(
         &self,
-        operation: &'static str,
-        work: impl FnOnce(Arc<dyn Connector>) -> F,
-    ) -> ResponseFuture<Result<T, ConnectorFault>>
+        call: Call,
+        work: impl FnOnce(Arc<Desk>) -> F + 'static,
+    ) -> ResponseActFuture<Self, Result<T, ConnectorFault>>
     where
         T: 'static,
         F: Future<Output = Result<T, ConnectorFault>> + 'static,
     {
-        let Ok(permit) = Arc::clone(&self.calls).try_acquire_owned() else {
-            self.metrics.connector_busy(&self.id, operation);
-            return Box::pin(async { Err(ConnectorFault::new(ErrorCode::IdpBusy, "too many calls are under way")) });
-        };
-        let work = work(Arc::clone(&self.connector));
-        let (metrics, id) = (Arc::clone(&self.metrics), self.id.clone());
-        Box::pin(async move {
-            let started = Instant::now();
-            let outcome = tokio::time::timeout(STEP_LIMIT, work)
-                .await
-                .unwrap_or_else(|_| Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the step took too long")));
-            drop(permit);
-            metrics.connector_call(&id, operation, outcome.as_ref().map(|_| ()).map_err(|fault| fault.code), started.elapsed());
+        let desk = Arc::clone(&self.desk);
+        let asked = async move { desk.ask(call, work).await };
+        Box::pin(asked.into_actor(self).map(|outcome, actor, ctx| {
+            actor.watch(ctx);
             outcome
-        })
+        }))
+    }
+
+    /// Sees to it that an identity provider that is left alone is asked by us, not by people, whether it is back.
+    fn watch(&mut self, ctx: &mut Context<Self>) {
+        let Some(wait) = self.desk.health.probe_in(self.desk.surroundings.env.now()) else { return };
+        // Whoever waits to probe is kept alive by it: an actor that nobody can reach any more lets go.
+        if self.probing || !ctx.connected() {
+            return;
+        }
+        self.probing = true;
+        ctx.run_later(wait, |actor, ctx| {
+            let desk = Arc::clone(&actor.desk);
+            ctx.spawn(async move { desk.probe().await }.into_actor(actor).map(|(), actor, ctx| {
+                actor.probing = false;
+                actor.watch(ctx);
+            }));
+        });
+    }
+}
+
+impl Desk {
+    async fn ask<T, F>(self: Arc<Self>, call: Call, work: impl FnOnce(Arc<Self>) -> F) -> Result<T, ConnectorFault>
+    where
+        F: Future<Output = Result<T, ConnectorFault>>,
+    {
+        let env = &self.surroundings.env;
+        // Before anything is waited for.
+        if self.health.refuses(call, env.now()) {
+            return Err(self.spared(call, ErrorCode::IdpInTrouble, "it has failed several times and is left alone for a moment"));
+        }
+        // The one call that nobody waits for takes no place from those that somebody does.
+        let _room = match call {
+            Call::Warm | Call::Probe => None,
+            Call::Begin | Call::Complete | Call::SignIn | Call::End => {
+                Some(self.room().await.map_err(|why| self.spared(call, ErrorCode::IdpBusy, why))?)
+            }
+        };
+        let Some(pass) = self.health.admit(call, env.now()) else {
+            return Err(self.spared(call, ErrorCode::IdpInTrouble, "it has failed while this call waited"));
+        };
+        let started = Instant::now();
+        let outcome = tokio::time::timeout(STEP_LIMIT, work(Arc::clone(&self)))
+            .await
+            .unwrap_or_else(|_| Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the step took too long")));
+        let (told, took) = (outcome.as_ref().map(|_| ()).map_err(|fault| fault.code), started.elapsed());
+        self.surroundings.metrics.connector_call(&self.id, label(call), told, took);
+        self.tell(pass.settle(told, took, env.now()));
+        outcome
+    }
+
+    /// A place among the calls under way: at once, or after a short wait among few others.
+    async fn room(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
+        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| "too many calls are under way and waiting")?;
+        let turn = match Arc::clone(&self.calls).try_acquire_owned() {
+            Ok(turn) => Ok(turn),
+            Err(_) => match tokio::time::timeout(self.limits.wait, Arc::clone(&self.calls).acquire_owned()).await {
+                Ok(Ok(turn)) => Ok(turn),
+                Ok(Err(_)) | Err(_) => Err("no call under way has ended while this one waited"),
+            },
+        }?;
+        Ok((turn, place))
+    }
+
+    /// Beside all limits: where every call hangs, this one still finds out when that is over.
+    async fn probe(&self) {
+        let env = &self.surroundings.env;
+        let Some(pass) = self.health.admit(Call::Probe, env.now()) else { return };
+        let started = Instant::now();
+        let outcome = tokio::time::timeout(PROBE_LIMIT, self.connector.probe()).await;
+        let told = outcome.map_or(Err(ErrorCode::IdpTimeout), |asked| asked.map_err(|fault| fault.code));
+        self.surroundings.metrics.connector_call(&self.id, label(Call::Probe), told, started.elapsed());
+        self.tell(pass.settle(told, started.elapsed(), env.now()));
+    }
+
+    /// A call that never began: counted, and no time of it is measured.
+    fn spared(&self, call: Call, code: ErrorCode, why: &str) -> ConnectorFault {
+        self.surroundings.metrics.connector_spared(&self.id, label(call), code);
+        ConnectorFault::new(code, why)
+    }
+
+    /// One line for each change of the circuit.
+    fn tell(&self, turn: Option<Turn>) {
+        let Some(Turn { to, tally, reasons, pause }) = turn else { return };
+        let connector = &self.id;
+        match pause {
+            Some(pause) => {
+                let reasons: Vec<_> = reasons.iter().map(|(code, times)| format!("{} {times}", code.entry().code)).collect();
+                tracing::error!(
+                    %connector, failed = tally.ill, well = tally.well, reasons = reasons.join(", "), pause_seconds = pause.as_secs(),
+                    "an identity provider fails and is left alone; people are told so, and it is asked again"
+                );
+            }
+            None => tracing::info!(%connector, circuit = to.label(), "an identity provider that failed may be used again"),
+        }
+    }
+}
+
+/// The name of an operation in metrics.
+const fn label(call: Call) -> &'static str {
+    match call {
+        Call::Begin => "begin",
+        Call::Complete => "complete",
+        Call::SignIn => "sign_in",
+        Call::End => "end",
+        Call::Warm => "warm",
+        Call::Probe => "probe",
     }
 }
 
@@ -89,25 +233,26 @@ impl Actor for ConnectorActor {
     fn started(&mut self, ctx: &mut Self::Context) {
         // Metadata is fetched ahead of the first login; the start of the hub never waits for it.
         ctx.notify(Warm);
+        // Its predecessor may have left it in trouble.
+        self.watch(ctx);
     }
 }
 
 impl Handler<Begin> for ConnectorActor {
-    type Result = ResponseFuture<Result<Left, ConnectorFault>>;
+    type Result = ResponseActFuture<Self, Result<Left, ConnectorFault>>;
     fn handle(&mut self, Begin(departure): Begin, _: &mut Self::Context) -> Self::Result {
-        self.call("begin", move |connector| async move { connector.begin(departure).await })
+        self.call(Call::Begin, move |desk| async move { desk.connector.begin(departure).await })
     }
 }
 
 impl Handler<Complete> for ConnectorActor {
-    type Result = ResponseFuture<Result<Authentication, ConnectorFault>>;
+    type Result = ResponseActFuture<Self, Result<Authentication, ConnectorFault>>;
     fn handle(&mut self, Complete(attempt, arrival): Complete, _: &mut Self::Context) -> Self::Result {
-        let (metrics, id) = (Arc::clone(&self.metrics), self.id.clone());
-        self.call("complete", move |connector| async move {
-            let outcome = connector.complete(attempt, arrival).await;
-            if let (Ok(_), Some(seconds)) = (&outcome, connector.skew_seconds()) {
+        self.call(Call::Complete, move |desk| async move {
+            let outcome = desk.connector.complete(attempt, arrival).await;
+            if let (Ok(_), Some(seconds)) = (&outcome, desk.connector.skew_seconds()) {
                 #[expect(clippy::cast_precision_loss, reason = "a skew of 2^52 seconds is beyond every clock")]
-                metrics.connector_clock_skew(&id, seconds as f64);
+                desk.surroundings.metrics.connector_clock_skew(&desk.id, seconds as f64);
             }
             outcome
         })
@@ -115,10 +260,10 @@ impl Handler<Complete> for ConnectorActor {
 }
 
 impl Handler<SignIn> for ConnectorActor {
-    type Result = ResponseFuture<Result<SignedIn, ConnectorFault>>;
+    type Result = ResponseActFuture<Self, Result<SignedIn, ConnectorFault>>;
     fn handle(&mut self, SignIn(typed): SignIn, _: &mut Self::Context) -> Self::Result {
-        self.call("sign_in", move |connector| async move {
-            match connector.password_page() {
+        self.call(Call::SignIn, move |desk| async move {
+            match desk.connector.password_page() {
                 Some(page) => page.sign_in(typed).await,
                 None => Err(ConnectorFault::new(ErrorCode::Internal, "this connector has no page with a password")),
             }
@@ -127,20 +272,19 @@ impl Handler<SignIn> for ConnectorActor {
 }
 
 impl Handler<End> for ConnectorActor {
-    type Result = ResponseFuture<Result<Option<Url>, ConnectorFault>>;
+    type Result = ResponseActFuture<Self, Result<Option<Url>, ConnectorFault>>;
     fn handle(&mut self, End(farewell): End, _: &mut Self::Context) -> Self::Result {
-        self.call("end", move |connector| async move { connector.end(farewell).await })
+        self.call(Call::End, move |desk| async move { desk.connector.end(farewell).await })
     }
 }
 
 impl Handler<Warm> for ConnectorActor {
-    type Result = ResponseFuture<Result<(), ConnectorFault>>;
+    type Result = ResponseActFuture<Self, Result<(), ConnectorFault>>;
     fn handle(&mut self, _: Warm, _: &mut Self::Context) -> Self::Result {
-        let id = self.id.clone();
-        self.call("warm", move |connector| async move {
-            let outcome = connector.warm().await;
+        self.call(Call::Warm, move |desk| async move {
+            let outcome = desk.connector.warm().await;
             if let Err(fault) = &outcome {
-                tracing::warn!(connector = %id, %fault, "the identity provider is not ready; it is asked again at the next login");
+                tracing::warn!(connector = %desk.id, %fault, "the identity provider is not ready; it is asked again at the next login");
             }
             outcome
         })
@@ -151,20 +295,43 @@ impl Handler<Warm> for ConnectorActor {
 #[derive(Clone)]
 pub struct ConnectorHandle {
     address: Addr<ConnectorActor>,
+    health: Arc<Health>,
+    env: Env,
+    patience: Duration,
 }
 
 impl ConnectorHandle {
-    pub(super) const fn new(address: Addr<ConnectorActor>) -> Self {
-        Self { address }
-    }
-
     pub(super) fn is_alive(&self) -> bool {
         self.address.connected()
     }
 
+    /// Read without a message: an actor in trouble need not answer to say so.
+    #[must_use]
+    pub const fn health(&self) -> &Arc<Health> {
+        &self.health
+    }
+
+    /// Whether it may be chosen now, as its last calls show.
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        self.health.standing(self.env.now())
+    }
+
+    /// Sets the gauges of this connector.
+    pub(super) fn report(&self, id: &ConnectorId, metrics: &Metrics) {
+        let view = self.health.view(self.env.now());
+        metrics.connector_breaker(id, view.condition.label(), &super::health::Condition::LABELS);
+        metrics.connector_failure_ratio(id, view.tally.failure_ratio());
+        if let Some(latency) = view.latency {
+            for (quantile, within) in [("0.5", latency.p50), ("0.95", latency.p95), ("0.99", latency.p99)] {
+                metrics.connector_latency(id, quantile, within);
+            }
+        }
+    }
+
     /// # Errors
-    /// The connector's fault; `IdpBusy` beyond its limit; `IdpTimeout` if its actor says nothing in time; `Internal` if
-    /// its actor has died.
+    /// The connector's fault; `IdpBusy` beyond its limits; `IdpInTrouble` while it is left alone; `IdpTimeout` if its
+    /// actor says nothing in time; `Internal` if its actor has died.
     pub async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
         self.ask(Begin(departure)).await
     }
@@ -201,7 +368,7 @@ impl ConnectorHandle {
         T: Send + 'static,
         ConnectorActor: Handler<M>,
     {
-        match self.address.send(message).timeout(PATIENCE).await {
+        match self.address.send(message).timeout(self.patience).await {
             Ok(outcome) => outcome,
             Err(MailboxError::Timeout) => {
                 Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the connector's actor said nothing in time"))
@@ -216,62 +383,5 @@ fn died() -> ConnectorFault {
 }
 
 #[cfg(test)]
-mod tests {
-    use std::future::pending;
-
-    use super::*;
-    use crate::env::Timestamp;
-
-    /// An identity provider that never says a word.
-    struct Mute;
-
-    #[async_trait::async_trait]
-    impl Connector for Mute {
-        async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
-            pending().await
-        }
-        async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
-            pending().await
-        }
-        async fn warm(&self) -> Result<(), ConnectorFault> {
-            pending().await
-        }
-    }
-
-    /// Keeps the actor from ever reading its mailbox again.
-    #[derive(Message)]
-    #[rtype(result = "()")]
-    struct Hang;
-
-    impl Handler<Hang> for ConnectorActor {
-        type Result = ();
-        fn handle(&mut self, _: Hang, ctx: &mut Self::Context) {
-            ctx.wait(actix::fut::wrap_future(pending()));
-        }
-    }
-
-    fn start(calls: usize) -> (ConnectorHandle, Arc<Metrics>) {
-        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
-        let actor = ConnectorActor::new("mute".into(), Arc::new(Mute), calls, Arc::clone(&metrics));
-        (ConnectorHandle::new(actor.start()), metrics)
-    }
-
-    #[actix::test]
-    async fn an_actor_that_hangs_holds_nobody_for_ever() {
-        tokio::time::pause();
-        let (handle, _) = start(8);
-        handle.address.send(Hang).await.unwrap();
-        let (began, fault) = (Instant::now(), handle.warm().await.unwrap_err());
-        assert_eq!((fault.code, began.elapsed().as_secs()), (ErrorCode::IdpTimeout, PATIENCE.as_secs()));
-        assert_eq!(fault.detail, "the connector's actor said nothing in time");
-    }
-
-    #[actix::test]
-    async fn a_call_beyond_the_limit_is_refused_and_counted() {
-        let (handle, metrics) = start(0);
-        assert_eq!(handle.warm().await.unwrap_err().code, ErrorCode::IdpBusy);
-        let busy = ErrorCode::IdpBusy.entry().code;
-        let line = format!("passerelle_connector_calls_total{{connector=\"mute\",operation=\"warm\",outcome=\"{busy}\"}}");
-        assert!(metrics.render().contains(&line), "{}", metrics.render());
-    }
-}
+#[path = "connector_tests.rs"]
+mod tests;

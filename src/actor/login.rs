@@ -128,6 +128,9 @@ impl Handler<Take> for LoginActor {
         if self.queue.len() >= MOST_WAITING {
             return Box::pin(async { Err(Ended::Hub(ErrorCode::Busy)) });
         }
+        if self.running {
+            step.place.leave();
+        }
         let (reply, answer) = oneshot::channel();
         self.queue.push_back((step, reply));
         self.next(ctx);

@@ -6,8 +6,9 @@ use std::sync::{Arc, PoisonError, RwLock};
 use std::time::Duration;
 
 use actix::prelude::*;
-use tokio::sync::{Semaphore, TryAcquireError, oneshot};
+use tokio::sync::oneshot;
 
+use super::admission::Admission;
 use super::login::{LoginActor, Take};
 use super::means::Means;
 use super::steps::{self, BrowserStep};
@@ -29,14 +30,14 @@ pub struct Logins {
     arbiters: Arc<[ArbiterHandle]>,
     actors: Arc<RwLock<HashMap<InteractionHash, Addr<LoginActor>>>>,
     started: Arc<AtomicUsize>,
-    in_flight: Arc<Semaphore>,
+    admission: Arc<Admission>,
     limits: Limits,
 }
 
 /// How much at once, and how long.
 #[derive(Clone, Copy, Debug)]
 pub struct Limits {
-    /// Steps worked on at once, all logins together.
+    /// Steps worked on at once, all logins together; those that wait for an identity provider are not among them.
     pub steps_in_flight: usize,
     /// The longest that a browser waits for a step; the step itself goes on.
     pub patience: Duration,
@@ -113,7 +114,7 @@ impl Logins {
             arbiters: arbiters.into(),
             actors: Arc::default(),
             started: Arc::default(),
-            in_flight: Arc::new(Semaphore::new(limits.steps_in_flight)),
+            admission: Arc::new(Admission::new(limits.steps_in_flight)),
             limits,
         }
     }
@@ -153,19 +154,14 @@ impl Logins {
     /// # Errors
     /// `Unknown` for a login that never was or is over; `Interrupted` when waiting took too long; the hub's own.
     pub async fn step(&self, hash: &InteractionHash, request: Request, session: Option<Secret<String>>) -> Result<Reply, Ended> {
-        let permit = match Arc::clone(&self.in_flight).try_acquire_owned() {
-            Ok(permit) => permit,
-            Err(TryAcquireError::NoPermits) => return Err(Ended::Hub(ErrorCode::Busy)),
-            Err(TryAcquireError::Closed) => return Err(Ended::Hub(ErrorCode::ShuttingDown)),
-        };
+        let place = self.admission.enter().map_err(Ended::Hub)?;
         let (logins, hash) = (self.clone(), hash.clone());
         let (reply, outcome) = oneshot::channel();
         // A requester that goes away cancels a message that is still queued, and a web worker dies before the actors
         // do: so the asking is a task of its own, where the actor lives.
         let arbiter = self.arbiter(&hash).cloned();
         let asking = async move {
-            let _gone = reply.send(logins.ask(&hash, BrowserStep { request, session }).await);
-            drop(permit);
+            let _gone = reply.send(logins.ask(&hash, BrowserStep { request, session, place }).await);
         };
         match arbiter {
             Some(arbiter) => drop(arbiter.spawn(asking)),
@@ -180,11 +176,9 @@ impl Logins {
     /// Takes no more steps, and waits until those under way are done, `limit` at most. The last thing before the
     /// arbiters stop.
     pub async fn rest(&self, limit: Duration) {
-        let all = u32::try_from(self.limits.steps_in_flight).unwrap_or(u32::MAX);
-        if tokio::time::timeout(limit, self.in_flight.acquire_many(all)).await.is_err() {
+        if !self.admission.close(limit).await {
             tracing::warn!("some login steps were still under way at the end; their browsers can take them again");
         }
-        self.in_flight.close();
     }
 
     /// Where a login stands, without a step: for the way back on a page of a browser that can't prove it is its own.

@@ -11,8 +11,10 @@
 //!                                              └▶ ConnectorActor (one per IdP)             └▶ register, grant
 //! ```
 
+mod admission;
 pub mod blocks;
 pub mod connector;
+pub mod health;
 mod identify;
 mod login;
 pub mod logins;
@@ -24,6 +26,7 @@ mod sandbox;
 mod sign_in;
 mod steps;
 
+pub use health::Standing as Condition;
 pub use logins::{Ended, Logins, Reply, Standing, Unserved};
 pub use logouts::{Departed, Logouts};
 pub use means::Means;

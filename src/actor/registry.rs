@@ -11,11 +11,14 @@ use actix::prelude::*;
 use arc_swap::ArcSwap;
 
 use super::blocks::Blocks;
-use super::connector::{ConnectorActor, ConnectorHandle};
+use super::connector::{ConnectorActor, ConnectorHandle, Limits, Surroundings};
+use super::health::{Health, Standing};
 use crate::assurance::{At, Level};
+use crate::config::model::ConnectorLimits;
 use crate::config::outline::Fields;
 use crate::config::{ConnectorFacts, Current, Federation};
 use crate::connector::Connector;
+use crate::env::Env;
 use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
@@ -32,6 +35,7 @@ const ROUND: Duration = Duration::from_secs(1);
 pub struct Plan {
     pub id: ConnectorId,
     pub connector: Arc<dyn Connector>,
+    pub limits: ConnectorLimits,
     /// What it was built from: a file that says the same again changes nothing.
     pub fields: Arc<Fields>,
 }
@@ -86,6 +90,8 @@ pub struct ChoiceEntry {
     pub name: Arc<BTreeMap<String, String>>,
     /// Why it can't be chosen; `None` when it can.
     pub obstacle: Option<Obstacle>,
+    /// One that is not well comes after all others, and is marked.
+    pub standing: Standing,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -95,6 +101,8 @@ pub enum Obstacle {
     Blocked(Arc<BTreeMap<String, String>>),
     NotForThisService,
     LevelTooLow,
+    /// Its last calls failed; it is asked again, and offered as soon as it may be tried.
+    Failing,
 }
 
 impl Obstacle {
@@ -109,22 +117,23 @@ impl Obstacle {
 }
 
 impl Connectors {
-    /// Every connector, in the configured order, with what stands in the way.
+    /// Every connector, in the configured order but those in trouble last, with what stands in the way.
     #[must_use]
     pub fn choices(&self, client_id: &ClientId, level: Level) -> Vec<ChoiceEntry> {
-        let federation = self.federation.load();
+        let (federation, actors) = (self.federation.load(), self.actors.load());
         let named = self.order.iter().filter_map(|id| federation.connectors().get_key_value(id));
         let others = federation.connectors().iter().filter(|(id, _)| !self.order.contains(id));
-        named
-            .chain(others)
-            .map(|(id, connector)| ChoiceEntry {
-                id: id.clone(),
-                name: Arc::clone(&connector.name),
-                obstacle: gate::may(&self.facts_in(&federation, client_id, id), At::Asked(level))
-                    .err()
-                    .map(|closed| Obstacle::of(closed, || self.word(client_id, id))),
-            })
-            .collect()
+        let entry = |(id, connector): (&ConnectorId, &Arc<ConnectorFacts>)| {
+            let standing = actors.get(id).map_or(Standing::Well, |entry| entry.handle.standing());
+            let closed = gate::may(&self.facts_in(&federation, client_id, id), At::Asked(level)).err();
+            let obstacle = closed.map(|closed| Obstacle::of(closed, || self.word(client_id, id)));
+            let obstacle = obstacle.or((standing == Standing::Failing).then_some(Obstacle::Failing));
+            ChoiceEntry { id: id.clone(), name: Arc::clone(&connector.name), obstacle, standing }
+        };
+        let mut choices: Vec<ChoiceEntry> = named.chain(others).map(entry).collect();
+        // Stable: among those alike the configured order stays.
+        choices.sort_by_key(|choice| choice.standing);
+        choices
     }
 
     /// The name for people, by language.
@@ -196,7 +205,7 @@ impl std::fmt::Debug for Connectors {
 pub struct Registry {
     connectors: Connectors,
     calls: usize,
-    metrics: Arc<Metrics>,
+    surroundings: Surroundings,
     arbiters: Vec<ArbiterHandle>,
 }
 
@@ -206,8 +215,9 @@ pub struct Means {
     /// Order on the choice page; connectors not named follow by name.
     pub order: Vec<ConnectorId>,
     pub blocks: Blocks,
-    /// Calls to one identity provider at once.
+    /// Calls to one identity provider at once, where its file says nothing else.
     pub calls: usize,
+    pub env: Env,
     pub metrics: Arc<Metrics>,
     /// Where connectors live; they must not be web workers.
     pub arbiters: Vec<ArbiterHandle>,
@@ -218,11 +228,19 @@ impl Registry {
     /// view, already filled.
     #[must_use]
     pub fn start(plans: Vec<Plan>, means: Means) -> (Connectors, RegistryHandle) {
-        let Means { federation, order, blocks, calls, metrics, arbiters } = means;
+        let Means { federation, order, blocks, calls, env, metrics, arbiters } = means;
         let connectors = Connectors { actors: Arc::default(), federation, order: order.into(), blocks };
-        let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters };
-        let actors = plans.into_iter().map(|plan| (plan.id.clone(), Arc::new(registry.activate(plan)))).collect();
-        connectors.actors.store(Arc::new(actors));
+        let seen = Arc::downgrade(&connectors.actors);
+        metrics.sample_with(move |metrics| {
+            metrics.connectors_cleared();
+            if let Some(actors) = seen.upgrade() {
+                actors.load().iter().for_each(|(id, entry)| entry.handle.report(id, metrics));
+            }
+        });
+        let surroundings = Surroundings { env, metrics };
+        let registry = Self { connectors: connectors.clone(), calls, surroundings, arbiters };
+        let fresh = |plan: Plan| (plan.id.clone(), Arc::new(registry.activate(plan, Arc::default())));
+        connectors.actors.store(Arc::new(plans.into_iter().map(fresh).collect()));
         let address = match registry.arbiters.first().cloned() {
             Some(arbiter) => Self::start_in_arbiter(&arbiter, |_| registry),
             None => Actor::start(registry),
@@ -235,7 +253,8 @@ impl Registry {
     fn switch(&self, Switch { plans, federation }: Switch) {
         let mut actors = Actors::clone(&self.connectors.actors.load());
         for plan in plans {
-            actors.insert(plan.id.clone(), Arc::new(self.activate(plan)));
+            // A file that says something else is another identity provider, for all that is known.
+            actors.insert(plan.id.clone(), Arc::new(self.activate(plan, Arc::default())));
         }
         let mut stay = actors.clone();
         stay.retain(|id, _| federation.connector(id).is_some());
@@ -244,15 +263,21 @@ impl Registry {
         self.connectors.actors.store(Arc::new(stay));
     }
 
-    fn activate(&self, plan: Plan) -> Entry {
-        let actor = ConnectorActor::new(plan.id.clone(), Arc::clone(&plan.connector), self.calls, Arc::clone(&self.metrics));
+    fn activate(&self, plan: Plan, health: Arc<Health>) -> Entry {
+        let configured = plan.limits;
+        let limits = Limits {
+            calls: configured.calls.unwrap_or(self.calls),
+            queue: configured.queue,
+            wait: Duration::from_millis(configured.queue_ms),
+        };
+        let actor = ConnectorActor::new(plan.id.clone(), Arc::clone(&plan.connector), limits, health, self.surroundings.clone());
         // By its name, so that a revived actor comes to live where its predecessor did.
         let place = plan.id.as_str().bytes().map(usize::from).sum::<usize>() % self.arbiters.len().max(1);
-        let address = match self.arbiters.get(place) {
+        let handle = actor.run(|actor| match self.arbiters.get(place) {
             Some(arbiter) => ConnectorActor::start_in_arbiter(arbiter, |_| actor),
             None => actor.start(),
-        };
-        Entry { handle: ConnectorHandle::new(address), plan }
+        });
+        Entry { handle, plan }
     }
 
     /// actix's `Supervisor` does not bring an actor back after a panic, so the registry does.
@@ -266,7 +291,8 @@ impl Registry {
                 return (id.clone(), Arc::clone(entry));
             }
             tracing::error!(connector = %id, "a connector's actor has died and is replaced");
-            (id.clone(), Arc::new(self.activate(entry.plan.clone())))
+            // What was known of the identity provider holds on.
+            (id.clone(), Arc::new(self.activate(entry.plan.clone(), Arc::clone(entry.handle.health()))))
         };
         self.connectors.actors.store(Arc::new(actors.iter().map(revived).collect()));
     }

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::admission::Place;
 use super::identify;
 use super::logins::{Ended, Reply, Standing};
 use super::means::Means;
@@ -31,6 +32,7 @@ const ATTEMPTS: usize = 3;
 pub(super) struct BrowserStep {
     pub request: Request,
     pub session: Option<Secret<String>>,
+    pub place: Arc<Place>,
 }
 
 /// The record as last stored.
@@ -119,6 +121,9 @@ async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
                 return Ok((Cached { login, version, until }, answer));
             }
             Then::Do(effect) => {
+                if effect.asks_an_identity_provider() {
+                    browser.place.leave();
+                }
                 let report = perform(means, &login, *effect).await;
                 step = login::on_report(login, report, &world(means.env.now()));
             }

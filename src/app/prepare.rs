@@ -108,7 +108,7 @@ pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Re
 pub(super) fn plan(configured: &ConfiguredConnector, fields: &Arc<Fields>, means: &connector::Means) -> Result<Plan, BuildFault> {
     let connector = connector::build(configured.id.clone(), &configured.file, configured.client_secret.clone(), means.clone())
         .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
-    Ok(Plan { id: configured.id.clone(), connector, fields: Arc::clone(fields) })
+    Ok(Plan { id: configured.id.clone(), connector, limits: configured.file.limits, fields: Arc::clone(fields) })
 }
 
 fn shell(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Arc<Shell>, BuildFault> {

@@ -146,9 +146,17 @@ impl Connector for Oauth2Connector {
         })
     }
 
-    /// There is nothing to fetch ahead: neither metadata nor keys.
+    /// There is nothing to fetch ahead, neither metadata nor keys; whether anybody is there can be seen all the same:
+    /// without a token userinfo is refused, and a refusal is an answer.
     async fn warm(&self) -> Result<(), ConnectorFault> {
-        Ok(())
+        let request = http::Request::get(self.userinfo.as_str()).body(Vec::new());
+        let request = request.map_err(|_| ConnectorFault::new(ErrorCode::Internal, "the userinfo address is none"))?;
+        match self.guard.send_safe(request).await?.status() {
+            status if status.is_server_error() => {
+                Err(ConnectorFault::new(ErrorCode::IdpStatus, format!("userinfo answered with status {}", status.as_u16())))
+            }
+            _ => Ok(()),
+        }
     }
 }
 

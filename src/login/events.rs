@@ -62,6 +62,17 @@ pub enum Effect {
     LookForCode(Secret<String>),
 }
 
+impl Effect {
+    /// True where the world must wait for somebody else's word, as long as that takes.
+    #[must_use]
+    pub const fn asks_an_identity_provider(&self) -> bool {
+        match self {
+            Self::Begin(..) | Self::Complete(..) => true,
+            Self::Identify(_) | Self::Grant(_) | Self::LookForCode(_) => false,
+        }
+    }
+}
+
 /// What came of an effect.
 #[derive(Debug)]
 pub enum Report {

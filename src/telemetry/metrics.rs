@@ -61,6 +61,9 @@ pub struct Metrics {
     connector_seconds: HistogramVec,
     connector_skew: GaugeVec,
     connector_blocks: IntGaugeVec,
+    connector_breaker: IntGaugeVec,
+    connector_failures: GaugeVec,
+    connector_latency: GaugeVec,
     amr_dropped: IntCounterVec,
     register_answers: IntCounterVec,
     register_seconds: HistogramVec,
@@ -116,6 +119,21 @@ impl Metrics {
                 &["connector"],
             )?,
             connector_blocks: declare.gauges("connector_blocks", "Blocks in force on an identity provider.", &["connector"])?,
+            connector_breaker: declare.gauges(
+                "connector_breaker",
+                "1 for the state of the circuit to an identity provider.",
+                &["connector", "state"],
+            )?,
+            connector_failures: declare.float_gauges(
+                "connector_failure_ratio",
+                "Share of the last minute's calls to an identity provider that failed by its own doing.",
+                &["connector"],
+            )?,
+            connector_latency: declare.float_gauges(
+                "connector_latency_seconds",
+                "Time that so many of the last minute's calls to an identity provider stayed within.",
+                &["connector", "quantile"],
+            )?,
             amr_dropped: declare.counters(
                 "amr_dropped_total",
                 "Values of an identity provider's amr that were not believed.",
@@ -228,9 +246,33 @@ impl Metrics {
         self.connector_seconds.with_label_values(&[connector.as_str(), operation]).observe(took.as_secs_f64());
     }
 
-    /// A call that never began, because too many were under way: counted, and no time of it is measured.
-    pub fn connector_busy(&self, connector: &ConnectorId, operation: &'static str) {
-        self.connector_calls.with_label_values(&[connector.as_str(), operation, code(ErrorCode::IdpBusy)]).inc();
+    /// A call that never began: counted, and no time of it is measured.
+    pub fn connector_spared(&self, connector: &ConnectorId, operation: &'static str, why: ErrorCode) {
+        self.connector_calls.with_label_values(&[connector.as_str(), operation, code(why)]).inc();
+    }
+
+    /// Before those that there are set their gauges anew: a connector that is gone must not stay.
+    pub fn connectors_cleared(&self) {
+        self.connector_breaker.reset();
+        self.connector_failures.reset();
+        self.connector_latency.reset();
+    }
+
+    /// `state` is one of `states`, whose others are then zero.
+    pub fn connector_breaker(&self, connector: &ConnectorId, state: &'static str, states: &[&'static str]) {
+        for known in states {
+            self.connector_breaker.with_label_values(&[connector.as_str(), *known]).set(i64::from(*known == state));
+        }
+    }
+
+    /// From 0 to 1.
+    pub fn connector_failure_ratio(&self, connector: &ConnectorId, ratio: f64) {
+        self.connector_failures.with_label_values(&[connector.as_str()]).set(ratio);
+    }
+
+    /// `quantile` is one of a handful, as `0.99`.
+    pub fn connector_latency(&self, connector: &ConnectorId, quantile: &'static str, within: Duration) {
+        self.connector_latency.with_label_values(&[connector.as_str(), quantile]).set(within.as_secs_f64());
     }
 
     /// Seconds; positive when the identity provider's clock is ahead.
@@ -441,7 +483,12 @@ mod tests {
         metrics.login_reached("away");
         metrics.login_ended("refused", Some(ErrorCode::AcrTooLow));
         metrics.connector_call(&impots, "complete", Err(ErrorCode::IdTokenNonce), took);
-        metrics.connector_busy(&impots, "begin");
+        metrics.connector_spared(&impots, "begin", ErrorCode::IdpBusy);
+        metrics.connector_breaker(&"gone".into(), "open", &["closed", "open"]);
+        metrics.connectors_cleared();
+        metrics.connector_breaker(&impots, "open", &["closed", "open"]);
+        metrics.connector_failure_ratio(&impots, 0.5);
+        metrics.connector_latency(&impots, "0.99", Duration::from_millis(1500));
         metrics.connector_clock_skew(&impots, -1.5);
         metrics.connector_blocks([(&ConnectorId::from("gone"), 1)].into_iter());
         metrics.connector_blocks([(&impots, 2)].into_iter());
@@ -487,6 +534,10 @@ mod tests {
             &format!(r#"passerelle_connector_calls_total{{connector="impots",operation="begin",outcome="{busy}"}} 1"#),
             r#"passerelle_connector_clock_skew_seconds{connector="impots"} -1.5"#,
             r#"passerelle_connector_blocks{connector="impots"} 2"#,
+            r#"passerelle_connector_breaker{connector="impots",state="closed"} 0"#,
+            r#"passerelle_connector_breaker{connector="impots",state="open"} 1"#,
+            r#"passerelle_connector_failure_ratio{connector="impots"} 0.5"#,
+            r#"passerelle_connector_latency_seconds{connector="impots",quantile="0.99"} 1.5"#,
             r#"passerelle_amr_dropped_total{connector="impots",reason="unknown"} 2"#,
             r#"passerelle_register_answers_total{answer="found"} 1"#,
             "passerelle_register_call_duration_seconds_count 1",
@@ -516,7 +567,7 @@ mod tests {
             assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");
         }
         assert!(text.contains("passerelle_build_info{version="));
-        assert!(!text.contains(r#"passerelle_connector_blocks{connector="gone"}"#), "a connector that is gone");
+        assert!(!text.contains("connector=\"gone\""), "a connector that is gone stays");
     }
 
     #[test]

@@ -13,7 +13,7 @@ use super::csrf::{self, Purpose};
 use super::form::FormFault;
 use super::hub::Hub;
 use super::login::prove;
-use super::pages::{Field, SignInPage, Trouble};
+use super::pages::{Field, SignInPage, SignInTrouble};
 use super::{form, problem};
 use crate::actor::{Ended, SignInOutcome, Standing, TypedIn};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
@@ -62,21 +62,22 @@ pub async fn submit(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
         (Some(username), Some(password)) => (username.to_owned(), Secret::new(password.to_owned())),
         (username, _) => {
             let username = username.unwrap_or_default().to_owned();
-            return answer(&hub, &request, &visit, 400, username, Some(Trouble::Empty));
+            return answer(&hub, &request, &visit, 400, username, Some(SignInTrouble::Empty));
         }
     };
     let typed = TypedIn { state: visit.state.clone(), username: Secret::new(username.clone()), password };
     match hub.connectors.sign_in(&visit.connector, typed, &visit.standing).await {
         SignInOutcome::Proven(query) => see_other(&format!("{BASE_PATH}/callback/{}?{}", visit.connector, query.reveal())),
-        SignInOutcome::Refused => answer(&hub, &request, &visit, 403, username, Some(Trouble::Wrong)),
+        SignInOutcome::Refused => answer(&hub, &request, &visit, 403, username, Some(SignInTrouble::Wrong)),
         SignInOutcome::Wait(wait) => {
-            let mut response = answer(&hub, &request, &visit, 429, username, Some(Trouble::Wait { minutes: minutes(wait) }));
+            let mut response =
+                answer(&hub, &request, &visit, 429, username, Some(SignInTrouble::Wait { minutes: minutes(wait) }));
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
             response
         }
         SignInOutcome::Failed(code) => {
             let support_id = visit.standing.support_id.to_string();
-            answer(&hub, &request, &visit, code.entry().status, username, Some(Trouble::Failed { code, support_id }))
+            answer(&hub, &request, &visit, code.entry().status, username, Some(SignInTrouble::Failed { code, support_id }))
         }
     }
 }
@@ -110,7 +111,7 @@ fn answer(
     visit: &Visit,
     status: u16,
     username: String,
-    trouble: Option<Trouble>,
+    trouble: Option<SignInTrouble>,
 ) -> HttpResponse {
     let locale = locale(request, &visit.standing.ui_locales);
     let name = hub.connectors.name(&visit.connector).unwrap_or_default();

@@ -6,8 +6,8 @@ use serde_json::Value;
 
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
-use super::pages::{self, Banner, ChoicePage, ConsentPage, Locale, Provider, Question, Refusal, Unavailable};
-use crate::actor::{Obstacle, Standing};
+use super::pages::{self, Banner, ChoicePage, ConsentPage, Locale, Provider, Question, Refusal, Trouble, Unavailable};
+use crate::actor::{Condition, Obstacle, Standing};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Consenting, Source};
 
@@ -24,11 +24,15 @@ pub fn choice(
     for entry in hub.connectors.choices(&standing.client_id, standing.level) {
         let name = locale.pick(&entry.name).to_owned();
         match entry.obstacle {
-            None => providers.push(Provider { id: entry.id.to_string(), name, logo: None }),
+            None => {
+                let trouble = (entry.standing != Condition::Well).then_some(Trouble::Recent);
+                providers.push(Provider { id: entry.id.to_string(), name, logo: None, trouble });
+            }
             Some(_) if hub.federation.load().unavailable == crate::config::Unavailable::Hidden => {}
             Some(Obstacle::Off) => unavailable.push(Unavailable { name, reason: Refusal::Off }),
             Some(Obstacle::Blocked(word)) => unavailable.push(Unavailable { name, reason: refusal(locale, &word) }),
             Some(Obstacle::NotForThisService) => unavailable.push(Unavailable { name, reason: Refusal::NotForThisService }),
+            Some(Obstacle::Failing) => unavailable.push(Unavailable { name, reason: Refusal::InTrouble }),
             Some(Obstacle::LevelTooLow) => unavailable.push(Unavailable { name, reason: Refusal::TooLow }),
         }
     }

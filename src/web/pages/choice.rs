@@ -39,6 +39,22 @@ pub struct Provider {
     pub name: String,
     /// Path on this host.
     pub logo: Option<String>,
+    /// What a person should know before choosing it.
+    pub trouble: Option<Trouble>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Trouble {
+    /// It failed a moment ago, and may be tried.
+    Recent,
+}
+
+impl Trouble {
+    fn text(self, t: &Locale) -> String {
+        match self {
+            Self::Recent => t.text("choice-recent-trouble"),
+        }
+    }
 }
 
 #[derive(Clone, Debug)]

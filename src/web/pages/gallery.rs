@@ -55,7 +55,7 @@ pub(super) fn choice(count: usize) -> ChoicePage {
         service: "Mairie de Saint-Étienne".into(),
         service_logo: None,
         level: Level::Eidas1,
-        providers: (0..count).map(|n| Provider { id: format!("idp-{n}"), name: name(n), logo: None }).collect(),
+        providers: (0..count).map(|n| Provider { id: format!("idp-{n}"), name: name(n), logo: None, trouble: None }).collect(),
         unavailable: Vec::new(),
         query: None,
         banner: None,
@@ -82,6 +82,11 @@ fn troubled_choice() -> ChoicePage {
             support_id: "7K3Q9WZX2M4T".into(),
         }),
         notice: Some("Maintenance prévue ce soir de 22 h à 23 h.".into()),
+        providers: (choice(3).providers.into_iter())
+            .chain([Provider {
+                id: "back".into(), name: "Caisse des dépôts".into(), logo: None, trouble: Some(Trouble::Recent)
+            }])
+            .collect(),
         ..choice(3)
     }
 }
@@ -235,7 +240,7 @@ fn sandbox() -> SandboxPage {
     }
 }
 
-fn sign_in(trouble: Option<Trouble>) -> SignInPage {
+fn sign_in(trouble: Option<SignInTrouble>) -> SignInPage {
     SignInPage {
         provider: "Annuaire de la ville".into(),
         service: "Mairie de Saint-Étienne".into(),
@@ -310,8 +315,14 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
     let way = Some(Way::BackToService(Leave::Link { href: "https://sp.example/".into() }));
     add("logged-out-back", LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome));
     add("sandbox", sandbox().render(chrome));
-    let down = Trouble::Failed { code: ErrorCode::IdpUnreachable, support_id: "7K3Q9WZX2M4T".into() };
-    let troubles = [Trouble::Empty, Trouble::Wrong, Trouble::Wait { minutes: 1 }, Trouble::Wait { minutes: 3 }, down];
+    let down = SignInTrouble::Failed { code: ErrorCode::IdpUnreachable, support_id: "7K3Q9WZX2M4T".into() };
+    let troubles = [
+        SignInTrouble::Empty,
+        SignInTrouble::Wrong,
+        SignInTrouble::Wait { minutes: 1 },
+        SignInTrouble::Wait { minutes: 3 },
+        down,
+    ];
     for (n, trouble) in std::iter::once(None).chain(troubles.map(Some)).enumerate() {
         add(&format!("sign-in-{n}"), sign_in(trouble).render(chrome));
     }

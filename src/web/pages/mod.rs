@@ -15,13 +15,13 @@ mod sign_in;
 mod status;
 mod theme;
 
-pub use choice::{Banner, ChoicePage, Provider, Refusal, Unavailable};
+pub use choice::{Banner, ChoicePage, Provider, Refusal, Trouble, Unavailable};
 pub use consent::{Claim, ClaimName, ConsentPage, Question, Source};
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, Fact, TokenParts};
 pub use error::{Detail, ErrorPage, Leave, Way};
 pub use locale::{Locale, negotiate};
 pub use sandbox::{Pick, SandboxPage};
-pub use sign_in::{SignInPage, Trouble};
+pub use sign_in::{SignInPage, SignInTrouble};
 pub use status::{FormPostPage, LogOutPage, LoggedOutPage, ProgressPage, Stage};
 pub use theme::{LOGO_PATH, Theme};
 

@@ -18,14 +18,14 @@ pub struct SignInPage {
     pub hidden: Vec<Field>,
     /// As it was typed; a password never comes back.
     pub username: String,
-    pub trouble: Option<Trouble>,
+    pub trouble: Option<SignInTrouble>,
     /// Where another account is chosen.
     pub back: String,
 }
 
 /// Why the page is shown again.
 #[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Trouble {
+pub enum SignInTrouble {
     /// One of the two was left empty.
     Empty,
     /// Which of the two is wrong is not told.
@@ -36,7 +36,7 @@ pub enum Trouble {
     Failed { code: ErrorCode, support_id: String },
 }
 
-impl Trouble {
+impl SignInTrouble {
     fn words(&self, t: &Locale) -> String {
         match self {
             Self::Empty => t.text("sign-in-empty"),
@@ -58,7 +58,7 @@ impl SignInPage {
     pub fn render(&self, chrome: &Chrome<'_>) -> String {
         let t = chrome.locale;
         let title = t.with("sign-in-title", "provider", &self.provider);
-        let is_invalid = self.trouble.as_ref().is_some_and(Trouble::is_of_the_fields);
+        let is_invalid = self.trouble.as_ref().is_some_and(SignInTrouble::is_of_the_fields);
         draw(&SignInTemplate { chrome, t, title, page: self, is_invalid })
     }
 }

@@ -155,7 +155,7 @@ fn script_in_names_and_values_stays_inert() {
     const EVIL: &str = "\"'><script>alert(1)</script><img src=x onerror=alert(1)>";
     let evil = || EVIL.to_owned();
     let pages = in_french(|chrome| {
-        let provider = Provider { id: evil(), name: evil(), logo: Some(evil()) };
+        let provider = Provider { id: evil(), name: evil(), logo: Some(evil()), trouble: Some(Trouble::Recent) };
         let unavailable = Unavailable { name: evil(), reason: Refusal::Message(evil()) };
         let banner = Some(Banner { provider: evil(), code: ErrorCode::IdpTimeout, message: Some(evil()), support_id: evil() });
         let claims = ClaimName::ALL.map(|name| Claim { name, value: Some(evil()) }).to_vec();

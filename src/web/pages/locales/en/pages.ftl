@@ -40,6 +40,7 @@ choice-show-all = Show all accounts
 choice-part = { $shown } of { $total } accounts are shown. Search for yours by name.
 choice-none = No account is available at the moment.
 choice-unavailable = Not available right now
+choice-recent-trouble = Had a problem a moment ago
 choice-cancel = Cancel and go back to “{ $service }”
 why-too-low = Sign-in not safe enough for this service
 why-not-for-service = Can not be used for this service

@@ -43,6 +43,7 @@ choice-show-all = Voir tous les comptes
 choice-part = { $shown } comptes sur { $total } sont affichés. Cherchez le vôtre par son nom.
 choice-none = Aucun compte n’est disponible pour le moment.
 choice-unavailable = Indisponibles pour l’instant
+choice-recent-trouble = A eu un problème à l’instant
 choice-cancel = Annuler et revenir à « { $service } »
 why-too-low = Connexion pas assez sûre pour ce service
 why-not-for-service = Ne peut pas servir pour ce service

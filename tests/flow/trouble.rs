@@ -1,0 +1,212 @@
+//! An identity provider in trouble: what people see of it, and that it harms nobody else (architecture, rule 4).
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::time::Duration;
+
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Notify;
+use url::Url;
+
+use super::browser::{Browser, Page};
+use super::hub::TestHub;
+use super::service::Authorize;
+
+/// An identity provider that has documents and refuses every code, or says nothing at all.
+#[derive(Clone, Default)]
+struct Sick(Arc<State>);
+
+#[derive(Default)]
+struct State {
+    /// Calls with a code wait for `release`.
+    hangs: AtomicBool,
+    release: Notify,
+    /// Nothing is answered any more, the documents included.
+    is_mute: AtomicBool,
+    codes: AtomicUsize,
+    asked: Notify,
+    /// Those who were to hang have their pages.
+    is_over: AtomicBool,
+}
+
+impl Sick {
+    /// Listens, and gives the connector's file.
+    async fn start(&self, limits: &str) -> String {
+        let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let issuer = format!("http://{}", listener.local_addr().unwrap());
+        let (sick, base) = (self.clone(), issuer.clone());
+        actix_web::rt::spawn(async move {
+            while let Ok((stream, _)) = listener.accept().await {
+                let (sick, base) = (sick.clone(), base.clone());
+                actix_web::rt::spawn(async move { sick.serve(stream, &base).await });
+            }
+        });
+        format!(
+            r#"
+name = {{ en = "Sick account" }}
+levels = {{ lowest = "eidas1", highest = "eidas1" }}
+acr = {{ eidas1 = ["eidas1"] }}
+{limits}
+[kind.oidc]
+issuer = "{issuer}"
+client_id = "hub"
+client_secret = {{ env = "CLIENT_SECRET" }}
+insecure_http = true
+internal_hosts = ["127.0.0.1"]
+"#
+        )
+    }
+
+    async fn serve(&self, mut stream: TcpStream, base: &str) -> Option<()> {
+        let mut head = Vec::new();
+        while !head.windows(4).any(|end| end == b"\r\n\r\n") {
+            let mut chunk = [0; 4096];
+            let read = stream.read(&mut chunk).await.ok().filter(|read| *read > 0)?;
+            head.extend_from_slice(&chunk[..read]);
+        }
+        if self.0.is_mute.load(Ordering::SeqCst) {
+            std::future::pending::<()>().await;
+        }
+        let target = String::from_utf8_lossy(&head).split(' ').nth(1)?.to_owned();
+        let (status, body) = match target.as_str() {
+            "/.well-known/openid-configuration" => (200, documents(base)),
+            "/jwks" => (200, KEYS.to_owned()),
+            _ => {
+                let released = self.0.release.notified();
+                self.0.codes.fetch_add(1, Ordering::SeqCst);
+                self.0.asked.notify_one();
+                if self.0.hangs.load(Ordering::SeqCst) {
+                    released.await;
+                }
+                (500, String::new())
+            }
+        };
+        let answer = format!(
+            "HTTP/1.1 {status} X\r\ncontent-type: application/json\r\nconnection: close\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        );
+        stream.write_all(answer.as_bytes()).await.ok()
+    }
+
+    /// Until so many codes have come in.
+    async fn has_got(&self, codes: usize) {
+        while self.0.codes.load(Ordering::SeqCst) < codes {
+            assert!(!self.0.is_over.load(Ordering::SeqCst), "they were answered without a call");
+            self.0.asked.notified().await;
+        }
+    }
+}
+
+/// The example of RFC 7517, appendix A.1.
+const KEYS: &str = r#"{"keys":[{"kty":"EC","crv":"P-256","kid":"1","x":"MKBCTNIcKUSDii11ySs3526iDZ8AiTo7Tu6KPAqv7D4","y":"4Etl6SRW2YiLUrN5vfvVHuhp7x8PxltmWWlbbM4IFyM"}]}"#;
+
+fn documents(base: &str) -> String {
+    serde_json::json!({
+        "issuer": base, "authorization_endpoint": format!("{base}/authorize"), "token_endpoint": format!("{base}/token"),
+        "jwks_uri": format!("{base}/jwks"), "response_types_supported": ["code"], "subject_types_supported": ["public"],
+        "id_token_signing_alg_values_supported": ["ES256"],
+    })
+    .to_string()
+}
+
+/// Leaves for the identity provider; gives the address that it sends the browser back to.
+async fn leave(browser: &Browser<'_>) -> String {
+    let page = browser.authorize(&Authorize::by("bakery")).await;
+    way_back(page.choose("sick").await)
+}
+
+fn way_back(away: Page<'_>) -> String {
+    let left = Url::parse(&away.url).unwrap();
+    let state = left.query_pairs().find(|(name, _)| name == "state").unwrap().1.into_owned();
+    format!("/api/v2/callback/sick?code=made-up&state={state}")
+}
+
+#[actix_web::test]
+async fn one_that_hangs_takes_no_place_from_logins_through_another() {
+    let sick = Sick::default();
+    sick.0.hangs.store(true, Ordering::SeqCst);
+    let file = sick.start("limits = { calls = 2, queue = 0 }").await;
+    // No more than what hangs and what waits for it.
+    let hub = TestHub::with_files("limits.steps_in_flight = 5", &[("connectors/sick.toml", file)]).await;
+    let held = [hub.browser(), hub.browser()];
+    let (third, other) = (hub.browser(), hub.browser());
+    let back = [leave(&held[0]).await, leave(&held[1]).await];
+    let third_back = leave(&third).await;
+
+    let hanging = async {
+        let pages = tokio::join!(held[0].open(&back[0]), held[1].open(&back[1]));
+        sick.0.is_over.store(true, Ordering::SeqCst);
+        sick.0.asked.notify_one();
+        pages
+    };
+    let meanwhile = async {
+        sick.has_got(2).await;
+        // People reload what does not come, and wait for the same answer.
+        let reloads = async { tokio::join!(held[0].open(&back[0]), held[0].open(&back[0]), held[1].open(&back[1])) };
+        let others = async {
+            // Its limit is its own: a third is told at once, and nobody else notices anything.
+            third.open(&third_back).await.told(200, "Y020011").finish_as("angela").await.belongs_to("bakery");
+            other.authorize(&Authorize::by("library")).await.finish_as("jean").await.belongs_to("library");
+            sick.0.release.notify_waiters();
+        };
+        tokio::join!(reloads, others).0
+    };
+    let (first, reloaded) = tokio::join!(hanging, meanwhile);
+    for page in [first.0, first.1, reloaded.0, reloaded.1, reloaded.2] {
+        // On a machine that is slow enough, its time is up before it is let go.
+        let code = page.code();
+        assert!(page.is_choice() && ["Y020005", "Y020004"].contains(&code.as_str()), "{code} at {}", page.url);
+    }
+    assert_eq!(sick.0.codes.load(Ordering::SeqCst), 2, "a code is sent once");
+}
+
+#[actix_web::test]
+async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
+    let sick = Sick::default();
+    let file = sick.start("").await;
+    let order = "choice.order = [\"sick\", \"amandier\", \"belvedere\", \"closed\"]";
+    let hub = TestHub::edited(|folder| {
+        super::federation::put(folder, "connectors/sick.toml", file.as_bytes());
+        let path = folder.join("passerelle.toml");
+        let settings = std::fs::read_to_string(&path).unwrap();
+        let former = settings.lines().find(|line| line.starts_with("choice.order")).unwrap().to_owned();
+        std::fs::write(&path, settings.replace(&former, order)).unwrap();
+    })
+    .await;
+    let browser = hub.browser();
+    let look = async || browser.authorize(&Authorize::by("bakery")).await;
+    assert_eq!(look().await.offered(), ["sick", "amandier", "belvedere"]);
+    for _ in 0..5 {
+        let back = leave(&browser).await;
+        // From the last failure on its documents can't be had either, so that no probe finds it well.
+        sick.0.is_mute.store(sick.0.codes.load(Ordering::SeqCst) == 4, Ordering::SeqCst);
+        let page = browser.open(&back).await;
+        page.told(200, if sick.0.is_mute.load(Ordering::SeqCst) { "Y020004" } else { "Y020005" });
+    }
+
+    let page = look().await;
+    assert_eq!(page.offered(), ["amandier", "belvedere"]);
+    assert!(page.answer.body.contains("<span>Sick account</span><span class=\"small quiet\">Out of order at the moment</span>"));
+    let (closed, failing) = (page.answer.body.find("Closed account"), page.answer.body.find("Sick account"));
+    assert!(closed < failing, "it is last");
+    // By hand, or by the service provider's hint, it is told at once.
+    let by_hand = page.form("/provider").with("provider", "sick");
+    browser.submit(&by_hand).await.told(200, "Y020100").finish_as("angela").await.belongs_to("bakery");
+    let hinted = hub.browser();
+    let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "sick")).await;
+    assert_eq!(page.received().error_at("bakery"), "temporarily_unavailable");
+
+    // A probe that fails at this very moment starts another pause, so there is more than one.
+    let mut page = None;
+    for _ in 0..20 {
+        hub.advance(Duration::from_secs(61));
+        page = Some(look().await).filter(|page| page.offered().contains(&"sick".to_owned()));
+        if page.is_some() {
+            break;
+        }
+    }
+    let page = page.expect("it is not offered again");
+    assert_eq!(page.offered(), ["amandier", "belvedere", "sick"], "it may be tried, and is last");
+    assert!(page.answer.body.contains("Had a problem a moment ago"));
+}
