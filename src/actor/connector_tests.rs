@@ -99,6 +99,27 @@ impl Handler<Hang> for ConnectorActor {
     }
 }
 
+/// The end of the actor, as a panic would bring it.
+#[derive(Message)]
+#[rtype(result = "()")]
+struct Die;
+
+impl Handler<Die> for ConnectorActor {
+    type Result = ();
+    fn handle(&mut self, _: Die, ctx: &mut Self::Context) {
+        ctx.terminate();
+    }
+}
+
+impl ConnectorHandle {
+    pub async fn kill(&self) {
+        self.address.send(Die).await.unwrap();
+        while self.is_alive() {
+            tokio::task::yield_now().await;
+        }
+    }
+}
+
 const ROOMY: Limits = Limits { calls: 8, queue: 0, wait: Duration::ZERO };
 
 struct World {

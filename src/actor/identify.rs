@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::means::Means;
-use crate::assurance::amr::{Evidence, Gathered};
+use crate::assurance::amr::{Dropped, Evidence, Gathered};
 use crate::config::model::IdentitySource;
 use crate::identity::Identity;
 use crate::ids::{ClientId, Subject, SupportId};
@@ -42,19 +42,29 @@ fn evidence(means: &Means, support_id: &str, authentication: &Authentication) ->
     let connector = &authentication.connector;
     let federation = means.federation.load();
     let configured = federation.connector(connector).ok_or(ErrorCode::IdpUnknown)?;
-    let Gathered { evidence, dropped } = Evidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
+    let Gathered { evidence, dropped, unknown } = Evidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
     for (reason, count) in &dropped {
         means.metrics.amr_dropped(connector, reason.label(), *count);
     }
     let amr = evidence.stated(&means.grants.amr_marker).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    // The dropped values themselves may be anything, so they are not repeated.
-    let dropped = dropped.iter().map(|(reason, count)| format!("{} {count}", reason.label())).collect::<Vec<_>>().join(", ");
-    if dropped.is_empty() {
-        tracing::debug!(support_id, %connector, amr, "the authentication's methods");
-    } else {
-        tracing::warn!(support_id, %connector, amr, dropped, "not all that the identity provider says of its methods is believed");
+    let told = dropped.iter().map(|(reason, count)| format!("{} {count}", reason.label())).collect::<Vec<_>>().join(", ");
+    tracing::debug!(support_id, %connector, amr, dropped = told, "the authentication's methods");
+    // Every login would say the same again, and is counted: the first tells the operator.
+    if let Ok(handle) = means.connectors.handle(connector) {
+        let reasons = dropped.keys().filter(|reason| **reason != Dropped::Unknown).map(|reason| reason.label().to_owned());
+        let texts = unknown.iter().map(|value| format!("unknown {}", printable(value))).chain(reasons);
+        let news: Vec<_> = texts.filter(|text| handle.health().is_news(text)).collect();
+        if !news.is_empty() {
+            let dropped = news.join(", ");
+            tracing::warn!(support_id, %connector, dropped, "not all that the identity provider says of its methods is believed");
+        }
     }
     Ok(evidence)
+}
+
+/// A stranger's text for the log: printable ASCII, cut.
+fn printable(text: &str) -> String {
+    text.chars().take(64).map(|c| if c.is_ascii_graphic() { c } else { '?' }).collect()
 }
 
 /// The register's own data is what the service provider gets, plus the contact data that only the IdP has.

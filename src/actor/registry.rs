@@ -312,3 +312,7 @@ impl Handler<Switch> for Registry {
         self.switch(switch);
     }
 }
+
+#[cfg(test)]
+#[path = "registry_tests.rs"]
+mod tests;

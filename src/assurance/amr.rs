@@ -120,6 +120,8 @@ impl Dropped {
 pub struct Gathered {
     pub evidence: Evidence,
     pub dropped: BTreeMap<Dropped, usize>,
+    /// The values that nobody knows: a stranger's text, to be shown with care.
+    pub unknown: Vec<String>,
 }
 
 impl Evidence {
@@ -133,6 +135,7 @@ impl Evidence {
         };
         let read = names.get(..MOST).unwrap_or(names);
         let known: Vec<Method> = read.iter().filter_map(|name| Method::named(name)).collect();
+        let unknown: Vec<String> = read.iter().filter(|name| !registered(name)).cloned().collect();
         let says_mfa = known.contains(&Method::Mfa);
         let not_mfa = |method: &Method| *method != Method::Mfa;
         let behind = if says_mfa { mfa_means } else { &[] };
@@ -142,12 +145,12 @@ impl Evidence {
         };
         let unproven = says_mfa && !evidence.is_multi_factor();
         let counts = [
-            (Dropped::Unknown, read.len() - known.len()),
+            (Dropped::Unknown, unknown.len()),
             (Dropped::Unreadable, unreadable),
             (Dropped::TooMany, names.len() - read.len()),
             (Dropped::MfaUnproven, usize::from(unproven)),
         ];
-        Gathered { evidence, dropped: counts.into_iter().filter(|(_, count)| *count > 0).collect() }
+        Gathered { evidence, dropped: counts.into_iter().filter(|(_, count)| *count > 0).collect(), unknown }
     }
 
     /// The claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa` if and only if two

@@ -1,0 +1,73 @@
+use super::*;
+use crate::actor::health::Call;
+use crate::config::Unavailable;
+use crate::connector::ConnectorFault;
+use crate::env::{HandClock, SeededEntropy, Timestamp};
+use crate::identity::scopes::ScopeTable;
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+
+/// One that is down.
+struct Down;
+
+#[async_trait::async_trait]
+impl Connector for Down {
+    async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+        Err(ConnectorFault::new(ErrorCode::IdpUnreachable, "down"))
+    }
+    async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
+        Err(ConnectorFault::new(ErrorCode::IdpUnreachable, "down"))
+    }
+    async fn warm(&self) -> Result<(), ConnectorFault> {
+        Ok(())
+    }
+}
+
+fn plan(name: &str) -> Plan {
+    let text =
+        format!("name = {{ en = \"{name}\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.persona]\n");
+    let file: ConnectorFile = toml::from_str(&text).unwrap();
+    let configured = ConfiguredConnector { id: "one".into(), file, client_secret: None };
+    Plan { id: "one".into(), connector: Arc::new(Down), facts: Facts::of(&configured.file), configured: Arc::new(configured) }
+}
+
+fn registry() -> Registry {
+    let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_700_000_000)));
+    let env = Env::new(clock as Arc<_>, Arc::new(SeededEntropy::new(1)));
+    let federation = Arc::new(Federation::new([], ScopeTable::default(), Unavailable::Greyed));
+    Registry {
+        connectors: Connectors { snapshot: Arc::default(), federation, order: Arc::new([]) },
+        calls: 8,
+        surroundings: Surroundings { metrics: Arc::new(Metrics::new(env.now()).unwrap()), env },
+        arbiters: Vec::new(),
+        reader: Arc::new(|_: &Known| Changes::default()),
+        reload: Duration::from_secs(30),
+    }
+}
+
+fn apply(registry: &Registry, name: &str) {
+    registry.apply(Changes { plans: vec![plan(name)], gone: Vec::new() });
+}
+
+#[actix::test]
+async fn what_is_known_of_an_identity_provider_outlives_its_actor_but_not_its_file() {
+    let registry = registry();
+    let handle = || registry.connectors.handle(&"one".into()).unwrap();
+    let fail = || {
+        let now = registry.surroundings.env.now();
+        for _ in 0..5 {
+            let pass = handle().health().admit(Call::Complete, now).unwrap();
+            pass.settle(Err(ErrorCode::IdpTimeout), Duration::from_secs(6), now);
+        }
+    };
+    apply(&registry, "One");
+    fail();
+    assert_eq!(handle().standing(), Standing::Failing);
+    let dead = handle();
+    dead.kill().await;
+    assert!(!dead.is_alive());
+    registry.replace_the_dead();
+    assert!(handle().is_alive());
+    assert_eq!(handle().standing(), Standing::Failing, "its actor was replaced, the identity provider is the same");
+    apply(&registry, "Another");
+    assert_eq!(handle().standing(), Standing::Well, "its file says something else");
+}

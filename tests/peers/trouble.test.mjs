@@ -1,0 +1,85 @@
+// A real identity provider that comes back with new keys under the old names, that is down, and that gets up again: the
+// hub goes through all of it without a restart, and without anybody mending it.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import * as oidc from 'openid-client';
+import { discover, request, startFederation } from './federation.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, choose, signIn } from './harness.mjs';
+import { startIdp } from './real-idp.mjs';
+
+let fed, client, idp;
+before(async () => {
+  fed = await startFederation('hub-trouble');
+  idp = fed.idp;
+  client = await discover(fed.hub, fed.sp);
+});
+after(async () => { await fed?.hub.stop(); await idp?.close(); });
+
+/** The same identity provider, with keys that it makes anew at each start. */
+const startAgain = () => startIdp({
+  port: Number(new URL(fed.idp.issuer).port), clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256',
+  redirectUris: [`${fed.hub.issuer}/callback/real`],
+});
+async function logIn(browser = new Browser()) {
+  const asked = await request(client, fed.sp);
+  const back = await signIn(browser, asked.url, { stopAt: fed.sp.redirectUri });
+  return oidc.authorizationCodeGrant(client, new URL(back), { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce });
+}
+const keys = async () => (await (await fetch(`${fed.idp.issuer}/jwks`)).json()).keys;
+const circuit = async () => {
+  const metrics = await (await fetch(`${fed.hub.privateBase}/metrics`)).text();
+  return metrics.match(/passerelle_connector_breaker\{connector="real",state="(\w+)"\} 1/)?.[1];
+};
+const choicePage = async () => new Browser().open((await request(client, fed.sp)).url);
+async function until(condition, what) {
+  for (let tries = 0; tries < 150; tries++) {
+    if (await condition()) return;
+    await new Promise((done) => { setTimeout(done, 200); });
+  }
+  assert.fail(`${what} did not happen; the circuit is ${await circuit()}`);
+}
+
+test('new keys under the old names are found at the next login', async () => {
+  await logIn();
+  const [old] = await keys();
+  await idp.close();
+  idp = await startAgain();
+  const [fresh] = await keys();
+  assert.equal(fresh.kid, old.kid);
+  assert.notEqual(fresh.x, old.x);
+  await logIn();
+  assert.deepEqual(idp.faults, []);
+  assert.equal(await circuit(), 'closed');
+});
+
+test('one that is down is greyed, told of once, and found to be back without a restart', async () => {
+  const signedIn = new Browser();
+  const { id_token: hint } = await logIn(signedIn);
+  const backs = [];
+  for (let n = 0; n < 5; n += 1) {
+    const browser = new Browser();
+    const away = await choose(browser, await browser.open((await request(client, fed.sp)).url), 'real', fed.idp.issuer);
+    const state = new URL(away.url).searchParams.get('state');
+    backs.push([browser, `${fed.hub.issuer}/callback/real?${new URLSearchParams({ code: 'c', state, iss: fed.idp.issuer })}`]);
+  }
+  await idp.close();
+  for (const [browser, back] of backs) assert.match((await browser.open(back)).html, /Y020003/);
+  assert.equal(await circuit(), 'open');
+  const page = await choicePage();
+  assert.ok(!page.html.includes('value="real"') && page.html.includes('Out of order at the moment'), page.html);
+  const lines = fed.hub.log().split('\n').filter((line) => line.includes('is left alone'));
+  assert.equal(lines.length, 1, lines.join('\n'));
+  assert.ok(lines[0].includes('Y020003 5') && lines[0].includes('connector=real'), lines[0]);
+
+  // Who logs out is not sent to where nobody answers.
+  const out = { id_token_hint: hint, post_logout_redirect_uri: fed.sp.postLogoutUri, state: 'a-state-of-at-least-32-characters!' };
+  const left = await signedIn.open(`${fed.hub.issuer}/session/end?${new URLSearchParams(out)}`, { stopAt: fed.sp.postLogoutUri });
+  assert.equal(new URL(left.url).searchParams.get('state'), out.state, left.html);
+
+  idp = await startAgain();
+  await until(async () => (await choicePage()).html.includes('value="real"'), 'its return to the choice');
+  // Only a login proves what logins failed at.
+  await logIn();
+  assert.equal(await circuit(), 'closed');
+  assert.ok(!(await choicePage()).html.includes('Had a problem a moment ago'));
+});
