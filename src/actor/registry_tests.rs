@@ -1,6 +1,9 @@
+use std::path::Path;
+
 use super::*;
 use crate::actor::health::Call;
-use crate::config::Unavailable;
+use crate::config::model::ConnectorFile;
+use crate::config::{ConfiguredConnector, Unavailable};
 use crate::connector::ConnectorFault;
 use crate::env::{HandClock, SeededEntropy, Timestamp};
 use crate::identity::scopes::ScopeTable;
@@ -22,30 +25,30 @@ impl Connector for Down {
     }
 }
 
-fn plan(name: &str) -> Plan {
-    let text =
-        format!("name = {{ en = \"{name}\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.persona]\n");
-    let file: ConnectorFile = toml::from_str(&text).unwrap();
-    let configured = ConfiguredConnector { id: "one".into(), file, client_secret: None };
-    Plan { id: "one".into(), connector: Arc::new(Down), facts: Facts::of(&configured.file), configured: Arc::new(configured) }
-}
-
 fn registry() -> Registry {
     let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_700_000_000)));
     let env = Env::new(clock as Arc<_>, Arc::new(SeededEntropy::new(1)));
-    let federation = Arc::new(Federation::new([], ScopeTable::default(), Unavailable::Greyed));
+    let federation = Federation::new([], ScopeTable::default(), Unavailable::Greyed).into();
+    let blocks = Blocks::load(Path::new("no state is kept here"), &env).unwrap();
     Registry {
-        connectors: Connectors { snapshot: Arc::default(), federation, order: Arc::new([]) },
+        connectors: Connectors { actors: Arc::default(), federation, order: Arc::new([]), blocks },
         calls: 8,
         surroundings: Surroundings { metrics: Arc::new(Metrics::new(env.now()).unwrap()), env },
         arbiters: Vec::new(),
-        reader: Arc::new(|_: &Known| Changes::default()),
-        reload: Duration::from_secs(30),
     }
 }
 
+/// As after a change of its file.
 fn apply(registry: &Registry, name: &str) {
-    registry.apply(Changes { plans: vec![plan(name)], gone: Vec::new() });
+    let text =
+        format!("name = {{ en = \"{name}\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.persona]\n");
+    let file: ConnectorFile = toml::from_str(&text).unwrap();
+    let id = ConnectorId::from("one");
+    let configured = ConfiguredConnector { id: id.clone(), file, client_secret: None, blocks: Vec::new() };
+    let facts = Arc::new(ConnectorFacts::of(&configured));
+    let federation = Federation::clone(&registry.connectors.federation.load()).with_connectors([(id.clone(), facts)]);
+    let plan = Plan { id, connector: Arc::new(Down), limits: configured.file.limits, fields: Arc::default() };
+    registry.switch(Switch { plans: vec![plan], federation });
 }
 
 #[actix::test]

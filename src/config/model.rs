@@ -226,14 +226,14 @@ pub struct Limits {
     /// Codes, tokens and their tombstones; used client assertions as many again, at most half of them
     /// one service provider's.
     pub grants: usize,
-    /// Login steps worked on at once.
+    /// Login steps worked on at once; those that wait for an identity provider are not among them.
     pub steps_in_flight: usize,
     /// Failed authentications of one client in a minute; those beyond get 429 with `Retry-After`. A right one always
     /// passes, and is not counted.
     pub failed_authentications_per_minute: u32,
     /// Introspections by one data provider that find nothing, in a minute; those beyond get 429. A live token's always pass.
     pub inactive_answers_per_minute: u32,
-    /// Calls to one identity provider at once.
+    /// Calls to one identity provider at once, where its own file says nothing else.
     pub calls_per_connector: usize,
     /// Seconds between two readings of connectors, service providers, data providers and scopes that no event gave occasion
     /// to. A written file is seen by its event, and counts within a second.
