@@ -132,7 +132,6 @@ impl Program {
             plans,
             registry::Means {
                 federation: Arc::clone(&federation),
-                order: settings.choice.order.clone(),
                 calls: settings.limits.calls_per_connector,
                 metrics: Arc::clone(&metrics),
                 arbiters: handles.clone(),

@@ -14,6 +14,7 @@ mod flow {
     mod service;
 
     mod attacks;
+    mod choice;
     mod clients;
     mod clock;
     mod high;

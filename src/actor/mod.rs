@@ -11,6 +11,7 @@
 //!                                              └▶ ConnectorActor (one per IdP)             └▶ register, grant
 //! ```
 
+mod choices;
 pub mod connector;
 mod identify;
 mod login;
@@ -22,8 +23,9 @@ mod reuse;
 mod sandbox;
 mod steps;
 
+pub use choices::{ChoiceEntry, Obstacle};
 pub use logins::{Ended, Logins, Reply, Standing, Unserved};
 pub use logouts::{Departed, Logouts};
 pub use means::Means;
-pub use registry::{ChoiceEntry, Connectors, Obstacle};
+pub use registry::Connectors;
 pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};

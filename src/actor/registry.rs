@@ -9,9 +9,10 @@ use actix::prelude::*;
 use arc_swap::ArcSwap;
 
 use super::connector::{ConnectorActor, ConnectorHandle};
-use crate::assurance::{At, Level};
-use crate::config::model::{ConnectorFile, Levels};
-use crate::config::{ConfiguredConnector, Federation};
+use crate::assurance::At;
+use crate::config::model::Levels;
+use crate::config::shown::{Lineup, Shown};
+use crate::config::{ConfiguredConnector, Federation, Service};
 use crate::connector::Connector;
 use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};
@@ -57,6 +58,8 @@ pub struct Facts {
     pub amr: Vec<String>,
     /// What this identity provider's `mfa` stands for.
     pub mfa: Vec<String>,
+    /// What the choice page shows of it.
+    pub shown: Arc<Shown>,
 }
 
 struct Entry {
@@ -76,41 +79,18 @@ type Snapshot = BTreeMap<ConnectorId, Arc<Entry>>;
 #[derive(Clone)]
 pub struct Connectors {
     snapshot: Arc<ArcSwap<Snapshot>>,
-    federation: Arc<Federation>,
-    order: Arc<[ConnectorId]>,
-}
-
-/// One line of the choice page.
-#[derive(Clone, Debug)]
-pub struct ChoiceEntry {
-    pub id: ConnectorId,
-    pub name: Arc<BTreeMap<String, String>>,
-    /// Why it can't be chosen; `None` when it can.
-    pub obstacle: Option<Obstacle>,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Obstacle {
-    Off,
-    NotForThisService,
-    LevelTooLow,
-}
-
-impl From<Closed> for Obstacle {
-    fn from(closed: Closed) -> Self {
-        match closed {
-            Closed::ConnectorUnknown | Closed::ConnectorOff => Self::Off,
-            Closed::ServiceProviderInactive | Closed::Blocked => Self::NotForThisService,
-            Closed::LevelTooHigh | Closed::LevelTooLow => Self::LevelTooLow,
-        }
-    }
+    pub(super) federation: Arc<Federation>,
+    /// By name, made anew with each snapshot.
+    pub(super) lineup: Arc<ArcSwap<Lineup>>,
 }
 
 impl Facts {
     #[must_use]
-    pub fn of(file: &ConnectorFile) -> Self {
+    pub fn of(connector: &ConfiguredConnector) -> Self {
+        let (file, shown) = (&connector.file, Arc::new(Shown::of(connector)));
         Self {
-            name: Arc::new(file.name.clone()),
+            name: Arc::clone(&shown.name),
+            shown,
             enabled: file.enabled,
             levels: file.levels,
             amr: file.amr.clone(),
@@ -128,22 +108,6 @@ impl Facts {
 }
 
 impl Connectors {
-    /// Every connector, in the configured order, with what stands in the way.
-    #[must_use]
-    pub fn choices(&self, client_id: &ClientId, level: Level) -> Vec<ChoiceEntry> {
-        let snapshot = self.snapshot.load();
-        let named = self.order.iter().filter_map(|id| snapshot.get_key_value(id));
-        let others = snapshot.iter().filter(|(id, _)| !self.order.contains(id));
-        named
-            .chain(others)
-            .map(|(id, entry)| ChoiceEntry {
-                id: id.clone(),
-                name: Arc::clone(&entry.plan.facts.name),
-                obstacle: gate::may(&self.facts(client_id, id), At::Asked(level)).err().map(Obstacle::from),
-            })
-            .collect()
-    }
-
     /// The name for people, by language.
     #[must_use]
     pub fn name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
@@ -157,6 +121,18 @@ impl Connectors {
     /// The connector's actor, unless its file switches it off.
     pub(super) fn enabled(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
         self.snapshot.load().get(id).filter(|entry| entry.plan.facts.enabled).map(|entry| entry.handle.clone())
+    }
+
+    /// What is known of each of these, as one snapshot has it; those that aren't there are left out.
+    pub(super) fn known_among<'a>(
+        &self,
+        ids: impl Iterator<Item = &'a ConnectorId>,
+        mut take: impl FnMut(&'a ConnectorId, &Facts),
+    ) {
+        let snapshot = self.snapshot.load();
+        for (id, entry) in ids.filter_map(|id| Some((id, snapshot.get(id)?))) {
+            take(id, &entry.plan.facts);
+        }
     }
 
     pub(super) fn configured(&self, id: &ConnectorId) -> Option<Facts> {
@@ -178,7 +154,11 @@ impl Connectors {
 /// What the gate judges, of a service provider and of a connector that exists or not; also for whoever explains it.
 #[must_use]
 pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorId, connector: Option<&Facts>) -> gate::Facts {
-    let service = federation.active(client_id);
+    facts_of(federation.active(client_id), id, connector)
+}
+
+/// The same of a service provider that has been looked up; `None` for one that is not active.
+pub(super) fn facts_of(service: Option<&Service>, id: &ConnectorId, connector: Option<&Facts>) -> gate::Facts {
     gate::Facts {
         service_provider: match service {
             Some(_) => gate::ServiceProvider::Active,
@@ -186,7 +166,7 @@ pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorI
         },
         connector: connector.map_or(gate::Connector::Unknown, Facts::state),
         pairing: match service {
-            Some(service) if service.blocked_connectors.contains(id) => gate::Pairing::Blocked,
+            Some(service) if !service.admitted.includes(id) => gate::Pairing::Blocked,
             Some(_) | None => gate::Pairing::Allowed,
         },
     }
@@ -222,8 +202,6 @@ pub struct Registry {
 /// What the registry works with.
 pub struct Means {
     pub federation: Arc<Federation>,
-    /// Order on the choice page; connectors not named follow by name.
-    pub order: Vec<ConnectorId>,
     /// Calls to one identity provider at once.
     pub calls: usize,
     pub metrics: Arc<Metrics>,
@@ -239,8 +217,8 @@ impl Registry {
     /// view, already filled.
     #[must_use]
     pub fn start(plans: Vec<Plan>, means: Means) -> Connectors {
-        let Means { federation, order, calls, metrics, arbiters, reader, reload } = means;
-        let connectors = Connectors { snapshot: Arc::default(), federation, order: order.into() };
+        let Means { federation, calls, metrics, arbiters, reader, reload } = means;
+        let connectors = Connectors { snapshot: Arc::default(), federation, lineup: Arc::default() };
         let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters, reader, reload };
         registry.apply(Changes { plans, gone: Vec::new() });
         match registry.arbiters.first().cloned() {
@@ -259,7 +237,9 @@ impl Registry {
         for plan in changes.plans {
             entries.insert(plan.id.clone(), Arc::new(self.activate(plan)));
         }
+        let lineup = Lineup::of(entries.iter().map(|(id, entry)| (id, &*entry.plan.facts.shown)));
         self.connectors.snapshot.store(Arc::new(entries));
+        self.connectors.lineup.store(Arc::new(lineup));
     }
 
     /// An event would only be a hint: the whole folder is read, and contents are compared.

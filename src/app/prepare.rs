@@ -132,7 +132,7 @@ pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Re
 pub(super) fn plan(configured: &ConfiguredConnector, means: &connector::Means) -> Result<Plan, BuildFault> {
     let connector = connector::build(configured.id.clone(), &configured.file, configured.client_secret.clone(), means.clone())
         .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
-    let facts = Facts::of(&configured.file);
+    let facts = Facts::of(configured);
     Ok(Plan { id: configured.id.clone(), connector, facts, configured: Arc::new(configured.clone()) })
 }
 

@@ -8,7 +8,8 @@ use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
-use super::model::{ConnectorFile, ConnectorKind, OidcKind, PersonaKind, UpstreamAuthMethod};
+use super::logo::Logo;
+use super::model::{ConnectorFile, ConnectorKind, OidcKind, PersonaKind, Settings, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::{Source, problem_of_file};
 use super::{Context, secrets, text, toml_files};
@@ -21,6 +22,7 @@ pub struct ConfiguredConnector {
     pub file: ConnectorFile,
     /// The hub's secret at the identity provider; `None` for kinds that have none.
     pub client_secret: Option<Secret<String>>,
+    pub logo: Option<Logo>,
 }
 
 /// Whether `persona` connectors are allowed.
@@ -90,7 +92,12 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
     if let ConnectorKind::Persona(PersonaKind { persons: Some(path) }) = &mut file.kind {
         *path = context.folder.join(&*path);
     }
-    if problems.is_empty() { Ok(ConfiguredConnector { id: ConnectorId::from(stem), file, client_secret }) } else { Err(problems) }
+    let logo = logo(&source, &file, path.parent().unwrap_or(Path::new("")), &mut problems);
+    if problems.is_empty() {
+        Ok(ConfiguredConnector { id: ConnectorId::from(stem), file, client_secret, logo })
+    } else {
+        Err(problems)
+    }
 }
 
 fn check(
@@ -104,6 +111,10 @@ fn check(
         problems.push(source.problem("kind", "names two kinds", "keep one: [kind.oidc] or [kind.persona]"));
     }
     text::check(source, "name", &file.name, problems);
+    if file.category.as_deref().is_some_and(|category| !is_category(category)) {
+        let mend = "use 1 to 32 characters of a-z, 0-9 and -, as [choice] categories in passerelle.toml does";
+        problems.push(source.problem("category", "is not a category's id", mend));
+    }
     if file.levels.lowest > file.levels.highest {
         problems.push(source.problem("levels", "has a lowest level above its highest", "swap the two"));
     }
@@ -138,6 +149,20 @@ fn check(
             None
         }
     }
+}
+
+fn logo(source: &Source, file: &ConnectorFile, folder: &Path, problems: &mut Vec<Problem>) -> Option<Logo> {
+    let read = file.logo.as_ref().map(|path| Logo::of_entry(folder, path)).transpose();
+    read.unwrap_or_else(|(what, mend)| {
+        problems.push(source.problem("logo", what, mend));
+        None
+    })
+}
+
+/// True for what may be a category's id.
+pub fn is_category(id: &str) -> bool {
+    let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    (1..=32).contains(&id.len()) && id.bytes().all(charset)
 }
 
 /// The table between the hub's levels and the identity provider's values (decisions 8).
@@ -270,6 +295,19 @@ fn check_encryption(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem
         let mend = "add userinfo_signed_response_alg = \"ES256\", and register the same with the identity provider";
         problems.push(source.problem("kind.oidc.userinfo_encrypted_response_alg", what, mend));
     }
+}
+
+/// Connectors whose category has no heading: they are shown under the rest.
+pub fn without_category(connectors: &BTreeMap<ConnectorId, ConfiguredConnector>, settings: &Settings) -> Vec<Problem> {
+    let known = |id: &str| settings.choice.categories.iter().any(|category| category.id == id);
+    let unknown = connectors.values().filter(|connector| connector.file.category.as_deref().is_some_and(|id| !known(id)));
+    let warning = |connector: &ConfiguredConnector| {
+        let path = settings.connectors.join(format!("{}.toml", connector.id));
+        let what = "is a category without a heading: the choice page shows this connector under the rest";
+        let mend = "add it to [choice] categories in passerelle.toml, or use the id of one that is there";
+        Problem { key: "category".into(), ..problem_of_file(&path, what, mend) }
+    };
+    unknown.map(warning).collect()
 }
 
 /// What holds, but is for tests only, or of no use on this platform.

@@ -1,10 +1,14 @@
 //! The federation as everything else reads it: service providers, data providers and scopes, parsed, validated, immutable.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::model::AuthMethod;
+use super::connector_rules::{Admitted, Order};
+use super::logo::Logo;
+use super::model::{AuthMethod, Category};
 use super::{AnswerEncryption, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
 use crate::identity::scopes::{self, Presumed, ScopeTable, ScopeTableFault};
 use crate::identity::{Claim, Identity};
@@ -28,7 +32,11 @@ pub struct Service {
     pub id_token_signed_response_alg: SigningAlg,
     /// Absent: plain JSON, under `rules = "openid"` only.
     pub userinfo_signed_response_alg: Option<SigningAlg>,
-    pub blocked_connectors: Vec<ConnectorId>,
+    /// Which connectors may serve it: the gate's to judge.
+    pub admitted: Admitted,
+    /// What comes first on its choice page.
+    pub order: Arc<Order>,
+    pub logo: Option<Logo>,
     pub keys: KeySource,
     /// How its answers are encrypted; only signed without.
     pub encryption: Option<AnswerEncryption>,
@@ -55,8 +63,9 @@ impl Authentication {
 }
 
 impl Service {
-    fn of(client: &RegisteredClient) -> Self {
+    fn of(client: &RegisteredClient, hub: &Arc<Order>, hubs_order: &[ConnectorId]) -> Self {
         let file = &client.file;
+        let own_order = &file.connectors.order;
         Self {
             registration: Registration {
                 client_id: file.client_id.clone(),
@@ -68,6 +77,7 @@ impl Service {
                 home_page: file.home_page.clone(),
                 consent: file.consent,
                 rules: file.rules,
+                hints: file.connectors.idp_hint.clone(),
             },
             name: file.name.clone(),
             sector: client.sector.clone(),
@@ -81,7 +91,12 @@ impl Service {
                 Rules::Federation => Some(SigningAlg::ES256),
                 Rules::Openid => None,
             }),
-            blocked_connectors: file.blocked_connectors.clone(),
+            admitted: file.connectors.admitted(),
+            order: match own_order.is_empty() {
+                true => Arc::clone(hub),
+                false => Arc::new(Order::of(own_order, hubs_order)),
+            },
+            logo: client.logo.clone(),
             keys: client.keys.clone(),
             encryption: client.encryption,
         }
@@ -151,6 +166,12 @@ pub struct Federation {
     pub openid_scopes: ScopeTable,
     /// Hide what can't be chosen instead of greying it.
     pub unavailable: Unavailable,
+    /// The choice page's headings, in their order.
+    pub categories: Vec<Category>,
+    /// How long a browser keeps the last choice, if it does.
+    pub remember_last: Option<Duration>,
+    /// Pictures of service providers, by their version.
+    logos: BTreeMap<Arc<str>, Logo>,
 }
 
 /// What the choice page does with connectors that can't be chosen.
@@ -163,8 +184,19 @@ pub enum Unavailable {
 impl Federation {
     #[must_use]
     pub fn new(services: impl IntoIterator<Item = Service>, scopes: ScopeTable, unavailable: Unavailable) -> Self {
-        let services = services.into_iter().map(|service| (service.registration.client_id.clone(), service)).collect();
-        Self { services, data_providers: BTreeMap::new(), scopes, openid_scopes: ScopeTable::openid(), unavailable }
+        let services: BTreeMap<_, _> =
+            services.into_iter().map(|service| (service.registration.client_id.clone(), service)).collect();
+        let logos = services.values().filter_map(|service| service.logo.clone());
+        Self {
+            logos: logos.map(|logo| (Arc::clone(&logo.version), logo)).collect(),
+            services,
+            data_providers: BTreeMap::new(),
+            scopes,
+            openid_scopes: ScopeTable::openid(),
+            unavailable,
+            categories: Vec::new(),
+            remember_last: None,
+        }
     }
 
     /// With these in place of what data providers there were.
@@ -181,9 +213,16 @@ impl Federation {
     pub fn of(loaded: &Loaded) -> Result<Self, ScopeTableFault> {
         let scopes = ScopeTable::from_names(&loaded.scopes.scopes)?;
         let openid_scopes = ScopeTable::from_names(&loaded.scopes.openid)?;
-        let unavailable = if loaded.settings.choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
-        let services = loaded.service_providers.values().map(Service::of);
-        let federation = Self { openid_scopes, ..Self::new(services, scopes, unavailable) };
+        let choice = &loaded.settings.choice;
+        let unavailable = if choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
+        let order = Arc::new(Order::of(&choice.order, &[]));
+        let services = loaded.service_providers.values().map(|client| Service::of(client, &order, &choice.order));
+        let federation = Self {
+            openid_scopes,
+            categories: choice.categories.clone(),
+            remember_last: choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600)),
+            ..Self::new(services, scopes, unavailable)
+        };
         Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)))
     }
 
@@ -191,6 +230,12 @@ impl Federation {
     #[must_use]
     pub fn service(&self, client_id: &ClientId) -> Option<&Service> {
         self.services.get(client_id)
+    }
+
+    /// A service provider's logo, by its version.
+    #[must_use]
+    pub fn logo(&self, version: &str) -> Option<&Logo> {
+        self.logos.get(version)
     }
 
     /// Every service provider, active or not.

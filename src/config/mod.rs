@@ -9,10 +9,12 @@
 mod address;
 mod client_auth;
 pub mod client_keys;
+pub mod connector_rules;
 pub mod connectors;
 pub mod data_providers;
 mod environment;
 pub mod federation;
+pub mod logo;
 pub mod model;
 mod problem;
 mod reference;
@@ -22,6 +24,7 @@ pub mod scopes;
 mod secrets;
 pub mod service_providers;
 mod settings;
+pub mod shown;
 mod source;
 mod text;
 pub mod theme;
@@ -138,7 +141,7 @@ pub fn load(folder: &Path, environment: &Environment) -> Result<Loaded, Vec<Prob
 fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem>) -> Option<Loaded> {
     let context = Context { folder, environment };
     let scopes = scopes::load(&folder.join("scopes.toml"), problems);
-    let drafts = service_providers::read(&folder.join("service-providers"), problems);
+    let drafts = service_providers::read(&folder.join(service_providers::FOLDER), problems);
     let data_drafts = data_providers::read(&folder.join("data-providers"), problems);
     let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok();
     let folder_of_connectors = main.as_ref().and_then(|source| source.text("connectors")).map(PathBuf::from);
@@ -169,6 +172,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     let mut warnings = Vec::new();
     if let (Some((connectors, of_connectors)), Some(platform)) = (&connectors, platform) {
         service_providers::reachable(&drafts, connectors, platform, problems);
+        warnings.extend(service_providers::unknown_connectors(&drafts, connectors));
         warnings.extend(of_connectors.iter().cloned());
     }
     let scopes_or_built_in = scopes.clone().unwrap_or_default();
@@ -188,6 +192,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     }
     let (source, checked, (connectors, _)) = (main?, checked?, connectors?);
     warnings.extend(settings::warnings(&source, &checked.settings));
+    warnings.extend(connectors::without_category(&connectors, &checked.settings));
     warnings.extend(emptiness(&source, &checked.settings, &connectors, &service_providers));
     let origin = Origin {
         folder: folder.to_owned(),

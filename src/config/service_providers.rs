@@ -12,7 +12,9 @@ use crate::protocol::registration::{Consent, Rules};
 use super::address::{self, Http};
 use super::client_auth;
 use super::client_keys::{self, AnswerEncryption, GivenKeys, KeySource};
+use super::connector_rules::Admitted;
 use super::connectors::ConfiguredConnector;
+use super::logo::Logo;
 use super::model::ServiceProvider;
 use super::problem::Problem;
 use super::scopes::Tables;
@@ -20,6 +22,9 @@ use super::secrets::DatedSecret;
 use super::source::Source;
 use super::together::{self, Party};
 use super::{Context, text, toml_files};
+
+/// Where the files are, in the configuration folder.
+pub const FOLDER: &str = "service-providers";
 
 /// A service provider whose file holds.
 #[derive(Clone, Debug)]
@@ -37,6 +42,7 @@ pub struct RegisteredClient {
     pub subject_key_version: u32,
     /// On the high platform: how its answers are encrypted.
     pub encryption: Option<AnswerEncryption>,
+    pub logo: Option<Logo>,
 }
 
 impl RegisteredClient {
@@ -108,7 +114,9 @@ pub fn check(
             let what = "holds no secret that is valid now: every token request of this service provider is refused";
             source.problem("secrets", what, "add a secret, or correct the dates; then restart")
         });
-        let registration = RegisteredClient { file, secrets, without_secret, sector, keys, encryption, subject_key_version };
+        let logo = logo(&source, &file, context, problems);
+        let registration =
+            RegisteredClient { file, secrets, without_secret, sector, keys, encryption, subject_key_version, logo };
         registered.insert(registration.file.client_id.clone(), registration);
     }
     registered
@@ -121,40 +129,42 @@ pub fn reachable(
     platform: Platform,
     problems: &mut Vec<Problem>,
 ) {
-    for Draft { source, file } in drafts {
-        for (index, blocked) in file.blocked_connectors.iter().enumerate() {
-            if !connectors.contains_key(blocked) {
-                let mend = "remove it, or write the stem of a file in the connectors folder";
-                problems.push(source.problem(
-                    &format!("blocked_connectors[{index}]"),
-                    "names a connector that does not exist",
-                    mend,
-                ));
-            }
-        }
-        // With no connector at all the hub may start: a file can be dropped in later. One that is switched off counts,
-        // for it can be switched on again; a blocked one doesn't.
-        let mut left = connectors.values().filter(|connector| !file.blocked_connectors.contains(&connector.id)).peekable();
-        if connectors.is_empty() {
-            continue;
-        }
-        if left.peek().is_none() {
-            let what = "blocks every connector, so that nobody could ever log in";
-            problems.push(source.problem("blocked_connectors", what, "leave at least one connector unblocked"));
-            continue;
-        }
+    // With no connector at all the hub may start: a file can be dropped in later.
+    if connectors.is_empty() {
+        return;
+    }
+    // A list that allows nobody has been told about already.
+    let allows_some = |draft: &&Draft| draft.file.connectors.allow.as_ref().is_none_or(|allowed| !allowed.is_empty());
+    for Draft { source, file } in drafts.iter().filter(allows_some) {
+        // One that is switched off counts, for it can be switched on again; one that the rules leave out doesn't.
+        let admitted = file.connectors.admitted();
+        let mut left = connectors.values().filter(|connector| admitted.includes(&connector.id)).peekable();
         let lowest = platform.levels().first();
-        if !left.any(|connector| lowest.is_some_and(|lowest| connector.file.levels.highest >= *lowest)) {
+        if left.peek().is_none() {
+            let what = "leaves no connector that is there, so that nobody could ever log in";
+            let mend = match admitted {
+                Admitted::Only(_) => "allow at least one whose file is in the connectors folder",
+                Admitted::AllBut(_) | Admitted::All => "deny one less",
+            };
+            problems.push(source.problem("connectors", what, mend));
+        } else if !left.any(|connector| lowest.is_some_and(|lowest| connector.file.levels.highest >= *lowest)) {
             let what = "leaves no connector that reaches the platform's lowest level";
-            problems.push(source.problem("blocked_connectors", what, "unblock or add a connector with a higher levels.highest"));
+            problems.push(source.problem("connectors", what, "allow or add a connector with a higher levels.highest"));
         }
     }
+}
+
+/// Connectors that the files name and that aren't there (yet).
+pub fn unknown_connectors(drafts: &[Draft], connectors: &BTreeMap<ConnectorId, ConfiguredConnector>) -> Vec<Problem> {
+    let of = |draft: &Draft| draft.file.connectors.unknown(&draft.source, |id| connectors.contains_key(id));
+    drafts.iter().flat_map(of).collect()
 }
 
 fn one(source: &Source, file: &ServiceProvider, tables: &Tables, problems: &mut Vec<Problem>) {
     together::usable_id(source, &file.client_id, problems);
     text::check(source, "name", &file.name, problems);
     addresses(source, file, problems);
+    file.connectors.check(source, problems);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
         problems.push(source.problem("scopes", "lacks openid, without which no request is valid", "add \"openid\""));
     }
@@ -164,6 +174,15 @@ fn one(source: &Source, file: &ServiceProvider, tables: &Tables, problems: &mut 
     };
     together::known_scopes(source, &file.scopes, (table, tables.of(file.rules)), problems);
     together::named_sector(source, file.sector.as_deref(), problems);
+}
+
+fn logo(source: &Source, file: &ServiceProvider, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Logo> {
+    let folder = context.folder.join(FOLDER);
+    let read = file.logo.as_ref().map(|path| Logo::of_entry(&folder, path)).transpose();
+    read.unwrap_or_else(|(what, mend)| {
+        problems.push(source.problem("logo", what, mend));
+        None
+    })
 }
 
 /// What goes with the rules, and what the rules go with (decisions 3, Rules per SP).

@@ -17,6 +17,9 @@ use super::environment::Overlay;
 use super::problem::Problem;
 use super::schema::{self, Kind, Node};
 
+/// Keys that have another name now.
+const RENAMED: [(&str, &str); 1] = [("blocked_connectors", "deny in a table [connectors]")];
+
 pub struct Source {
     file: PathBuf,
     values: Dict,
@@ -148,7 +151,11 @@ impl Source {
         let kind = node.map_or("another kind of value", |node| node.kind().in_words());
         match fault {
             Fault::UnknownField(_, known) => {
-                self.problem(&key, "is not a key that this file knows", format!("remove it, or use one of: {}", known.join(", ")))
+                let mend = match RENAMED.iter().find(|(former, _)| *former == key) {
+                    Some((_, now)) => format!("write it as {now}"),
+                    None => format!("remove it, or use one of: {}", known.join(", ")),
+                };
+                self.problem(&key, "is not a key that this file knows", mend)
             }
             Fault::UnknownVariant(_, known) => {
                 self.problem(&key, "is not one of the allowed words", format!("write one of: {}", known.join(", ")))

@@ -1,0 +1,62 @@
+//! What a service provider's choice page is made of: every connector in its order, and what stands in the way of each.
+//!
+//! Owns: the order (the service provider's, then the hub's, then by name), and the reason in a person's terms. Must not
+//! know: how much of it a page shows. Whether a connector may serve is the gate's to say, here as everywhere.
+
+use std::sync::Arc;
+
+use super::registry::{Connectors, facts_of};
+use crate::assurance::{At, Level};
+use crate::config::connector_rules::Order;
+use crate::config::logo::Logo;
+use crate::config::shown::Shown;
+use crate::ids::{ClientId, ConnectorId};
+use crate::session::gate::{self, Closed};
+
+/// One line of the choice page.
+#[derive(Clone, Debug)]
+pub struct ChoiceEntry {
+    pub id: ConnectorId,
+    pub shown: Arc<Shown>,
+    /// Why it can't be chosen; `None` when it can.
+    pub obstacle: Option<Obstacle>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Obstacle {
+    Off,
+    NotForThisService,
+    LevelTooLow,
+}
+
+impl From<Closed> for Obstacle {
+    fn from(closed: Closed) -> Self {
+        match closed {
+            Closed::ConnectorUnknown | Closed::ConnectorOff => Self::Off,
+            Closed::ServiceProviderInactive | Closed::Blocked => Self::NotForThisService,
+            Closed::LevelTooHigh | Closed::LevelTooLow => Self::LevelTooLow,
+        }
+    }
+}
+
+impl Connectors {
+    /// Every connector in the service provider's order, those that it doesn't name by name in this language, with what
+    /// stands in the way. Nothing is sorted here: there may be hundreds, and each login asks.
+    #[must_use]
+    pub fn choices(&self, client_id: &ClientId, level: Level, language: &str) -> Vec<ChoiceEntry> {
+        let (lineup, service) = (self.lineup.load(), self.federation.active(client_id));
+        let unnamed = Order::default();
+        let order = service.map_or(&unnamed, |service| service.order.as_ref());
+        let mut choices = Vec::new();
+        self.known_among(order.over(lineup.in_language(language)), |id, facts| {
+            let obstacle = gate::may(&facts_of(service, id, Some(facts)), At::Asked(level)).err().map(Obstacle::from);
+            choices.push(ChoiceEntry { id: id.clone(), shown: Arc::clone(&facts.shown), obstacle });
+        });
+        choices
+    }
+
+    #[must_use]
+    pub fn logo(&self, id: &ConnectorId) -> Option<Logo> {
+        self.configured(id)?.shown.logo.clone()
+    }
+}
