@@ -102,7 +102,7 @@ async fn a_hint_that_is_not_permitted_is_as_if_it_were_not_there() {
 
         // The error of one that the service named goes to the service at once; of one that the person chose, to the person.
         let page = if is_followed { page } else { page.choose("amandier").await };
-        let back = page.sign_in_failing("denied").await;
+        let back = page.sign_in_failing("error").await;
         assert_eq!(back.is_choice(), !is_followed, "{rules}");
 
         // Nor does it stand in the way of a session.
