@@ -123,7 +123,12 @@ pub fn arrange(candidates: &[Candidate<'_>], headings: &[Heading<'_>], last_used
     let last_used = last_used.filter(|_| is_whole).and_then(|id| available.iter().position(|candidate| candidate.id == id));
     let last_used = last_used.map(|at| available.remove(at));
 
-    let groups = grouped(&available, headings);
+    let mut groups = grouped(&available, headings);
+    // A category's own page shows all of it.
+    let elsewhere = last_used.map(|candidate| candidate.group(headings));
+    if let Some(group) = groups.iter_mut().find(|group| Some(group.at) == elsewhere) {
+        group.count += 1;
+    }
     let several = groups.len() > 1;
     if available.len() <= SHOWN_AT_MOST {
         let is_titled = several || category.is_some();
@@ -145,14 +150,19 @@ pub fn arrange(candidates: &[Candidate<'_>], headings: &[Heading<'_>], last_used
 
 /// The members of a category, or of none.
 struct Grouped<'a> {
+    at: usize,
     id: &'a str,
     title: Title,
     members: Vec<&'a Candidate<'a>>,
+    /// With the one that stands elsewhere on the page.
+    count: usize,
 }
 
 /// Those of each heading, and at last the rest; none is empty.
 fn grouped<'a>(available: &[&'a Candidate<'a>], headings: &[Heading<'a>]) -> Vec<Grouped<'a>> {
     let empty = |at: usize| Grouped {
+        at,
+        count: 0,
         id: headings.get(at).map_or(REST, |heading| heading.id),
         title: title(headings, at),
         members: Vec::new(),
@@ -161,6 +171,7 @@ fn grouped<'a>(available: &[&'a Candidate<'a>], headings: &[Heading<'a>]) -> Vec
     for candidate in available {
         if let Some(group) = groups.get_mut(candidate.group(headings)) {
             group.members.push(candidate);
+            group.count += 1;
         }
     }
     groups.retain(|group| !group.members.is_empty());
@@ -174,13 +185,13 @@ fn title(headings: &[Heading<'_>], group: usize) -> Title {
 impl Grouped<'_> {
     /// Its first `share` members, and the way to the others.
     fn shown(self, share: usize, is_titled: bool) -> Group {
-        let count = self.members.len();
+        let there = self.members.len();
         // A single one more takes no more room than the link to it.
-        let shown = if count <= share.saturating_add(1) { count } else { share };
+        let shown = if there <= share.saturating_add(1) { there } else { share };
         Group {
             title: if is_titled { self.title } else { Title::None },
             providers: self.members.into_iter().take(shown).map(Provider::of).collect(),
-            more: (shown < count).then(|| (self.id.to_owned(), count)),
+            more: (shown < there).then(|| (self.id.to_owned(), self.count)),
         }
     }
 }

@@ -290,6 +290,11 @@ fn of_three_hundred_each_can_be_reached_and_is_there_once() {
     assert!(overview.is_overview && offered(&overview).len() <= 26);
     let more: Vec<_> = overview.groups.iter().map(|group| group.more.clone().unwrap()).collect();
     assert_eq!(more.iter().map(|(_, count)| count).sum::<usize>(), 300);
+    let remembering = many.arranged(Some("idp-7"), &Asked::default());
+    assert!(
+        remembering.groups.iter().zip(&more).all(|(group, more)| group.more.as_ref() == Some(more)),
+        "its category still has it"
+    );
     let mut all = Vec::new();
     for (category, count) in more {
         for page in 1..=count.div_ceil(24) {
