@@ -50,6 +50,9 @@ use crate::web::{Hub, Sandbox, routes};
 
 /// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
 const LOGOUTS: usize = 50_000;
+/// Logout requests that came by POST wait for one redirect. Anybody with an ID token can send them, so they have places
+/// of their own; whoever finds none goes on without.
+const PARKED: usize = 10_000;
 
 /// A connection that sends no whole request head in this time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
@@ -131,7 +134,7 @@ impl Program {
         let connectors = Registry::start(
             plans,
             registry::Means {
-                federation: Arc::clone(&federation),
+                federation: federation.clone(),
                 calls: settings.limits.calls_per_connector,
                 metrics: Arc::clone(&metrics),
                 arbiters: handles.clone(),
@@ -148,7 +151,7 @@ impl Program {
             store: Arc::clone(&store),
             signer: Arc::clone(&keyring) as Arc<_>,
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
-            federation: Arc::clone(&federation),
+            federation: federation.clone(),
             client_keys,
             assertion_room: AssertionRoom::within(settings.limits.grants),
             subjects: Subjects { source: settings.subject, keys: subject_keys },
@@ -170,7 +173,7 @@ impl Program {
             env: env.clone(),
             platform: settings.platform,
             store,
-            federation: Arc::clone(&federation),
+            federation: federation.clone(),
             connectors: connectors.clone(),
             register,
             grants: Arc::clone(&grants),
@@ -311,6 +314,7 @@ fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
         sessions: limits.sessions,
         grants: limits.grants,
         logouts: LOGOUTS,
+        parked: PARKED,
         // A code is redeemed with one assertion at most, and an assertion is kept for minutes, as a code's tombstone is.
         assertions: limits.grants,
     };

@@ -189,6 +189,7 @@ fn demo(port: u16) -> Result<(), String> {
             for provider in &addresses.identity_providers {
                 println!("  identity provider   {provider}");
             }
+            println!("  data provider       {}", addresses.data_provider);
         }
         println!("\nOpen {}", demo.open);
         asked_to_stop().await?;

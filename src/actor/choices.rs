@@ -44,19 +44,22 @@ impl Connectors {
     /// stands in the way. Nothing is sorted here: there may be hundreds, and each login asks.
     #[must_use]
     pub fn choices(&self, client_id: &ClientId, level: Level, language: &str) -> Vec<ChoiceEntry> {
-        let (lineup, service) = (self.lineup.load(), self.federation.active(client_id));
+        let federation = self.federation.load();
+        let service = federation.active(client_id).map(AsRef::as_ref);
         let unnamed = Order::default();
         let order = service.map_or(&unnamed, |service| service.order.as_ref());
-        let mut choices = Vec::new();
-        self.known_among(order.over(lineup.in_language(language)), |id, facts| {
-            let obstacle = gate::may(&facts_of(service, id, Some(facts)), At::Asked(level)).err().map(Obstacle::from);
-            choices.push(ChoiceEntry { id: id.clone(), shown: Arc::clone(&facts.shown), obstacle });
-        });
-        choices
+        let known = order.over(federation.lineup().in_language(language)).filter_map(|id| Some((id, federation.connector(id)?)));
+        known
+            .map(|(id, facts)| ChoiceEntry {
+                id: id.clone(),
+                shown: Arc::clone(&facts.shown),
+                obstacle: gate::may(&facts_of(service, id, Some(facts)), At::Asked(level)).err().map(Obstacle::from),
+            })
+            .collect()
     }
 
     #[must_use]
     pub fn logo(&self, id: &ConnectorId) -> Option<Logo> {
-        self.configured(id)?.shown.logo.clone()
+        self.federation.load().connector(id)?.shown.logo.clone()
     }
 }

@@ -29,7 +29,7 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     };
     let request = &login.ticket.request;
     let subject = subject(means, &request.client_id, &authentication, &identity)?;
-    let claims = means.federation.claims(request, &identity);
+    let claims = means.federation.load().claims(request, &identity);
     let evidence = evidence(means, support_id, &authentication)?;
     // What the identity provider said has served; from here on only what the rules and the register made of it.
     let authentication = Authentication { claims: serde_json::Map::new(), ..authentication };
@@ -40,7 +40,8 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
 /// What the methods that were told of are worth. What is dropped of them is an operator's concern, never the person's.
 fn evidence(means: &Means, support_id: &str, authentication: &Authentication) -> Result<Evidence, ErrorCode> {
     let connector = &authentication.connector;
-    let configured = means.connectors.configured(connector).ok_or(ErrorCode::IdpUnknown)?;
+    let federation = means.federation.load();
+    let configured = federation.connector(connector).ok_or(ErrorCode::IdpUnknown)?;
     let Gathered { evidence, dropped } = Evidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
     for (reason, count) in &dropped {
         means.metrics.amr_dropped(connector, reason.label(), *count);
@@ -90,7 +91,8 @@ pub(super) fn subject(
     authentication: &Authentication,
     identity: &Identity,
 ) -> Result<Subject, ErrorCode> {
-    let service = means.federation.active(client_id).ok_or(ErrorCode::GateClosed)?;
+    let federation = means.federation.load();
+    let service = federation.active(client_id).ok_or(ErrorCode::GateClosed)?;
     means.grants.subjects.of(service.subject_key_version, &service.sector, authentication, identity)
 }
 

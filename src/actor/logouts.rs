@@ -77,7 +77,7 @@ impl Logouts {
         let kept = session.id_token.is_some() && self.keep(connector, &state, destination).await;
         let Some(ended) = grants.end_session(cookie).await? else {
             self.forget(connector, &state).await;
-            return Ok(Departed::Already);
+            return self.repeat(cookie, destination).await;
         };
         let farewell = ended.id_token.filter(|_| kept).map(|id_token| Farewell {
             id_token,
@@ -85,12 +85,27 @@ impl Logouts {
             state: state.clone(),
         });
         match self.provider_of(connector, farewell).await {
-            Some(url) => Ok(Departed::ToProvider(url)),
+            Some(url) => {
+                if let Err(code) = grants.keep_departure(cookie, destination, url.as_str()).await {
+                    tracing::warn!(%connector, code = code.entry().code, "a repeat of this logout will not find its identity provider");
+                }
+                Ok(Departed::ToProvider(url))
+            }
             None => {
                 self.forget(connector, &state).await;
                 Ok(Departed::Here { connector: connector.clone() })
             }
         }
+    }
+
+    /// What becomes of a request whose session is gone: a double click, or an answer that got lost, must not keep the
+    /// identity provider's session alive, so a repeat goes where the first went.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn repeat(&self, cookie: &Secret<String>, destination: &Destination) -> Result<Departed, ErrorCode> {
+        let earlier = self.means.grants.departure(cookie, destination).await?;
+        Ok(earlier.and_then(|url| Url::parse(&url).ok()).map_or(Departed::Already, Departed::ToProvider))
     }
 
     /// The identity provider's logout address, if it has one, is on, and can be asked for it.

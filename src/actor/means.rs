@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::registry::Connectors;
 use crate::assurance::Platform;
-use crate::config::Federation;
+use crate::config::Current;
 use crate::config::model::IdentitySource;
 use crate::env::Env;
 use crate::grant::Grants;
@@ -19,7 +19,7 @@ pub struct Means {
     pub env: Env,
     pub platform: Platform,
     pub store: Arc<dyn Store>,
-    pub federation: Arc<Federation>,
+    pub federation: Current,
     pub connectors: Connectors,
     /// Present where identities come from the register.
     pub register: Option<Arc<dyn Register>>,

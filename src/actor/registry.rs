@@ -1,5 +1,5 @@
-//! The registry: it starts an actor for each connector file, replaces one that has died, and publishes an immutable
-//! snapshot that every reader shares.
+//! The registry: it starts an actor for each connector, replaces one that has died, and publishes an immutable map of the
+//! ways to them. What is so of a connector is in the federation's snapshot; an actor is only a way to call.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -10,9 +10,7 @@ use arc_swap::ArcSwap;
 
 use super::connector::{ConnectorActor, ConnectorHandle};
 use crate::assurance::At;
-use crate::config::model::Levels;
-use crate::config::shown::{Lineup, Shown};
-use crate::config::{ConfiguredConnector, Federation, Service};
+use crate::config::{ConfiguredConnector, ConnectorFacts, Current, Federation, Service};
 use crate::connector::Connector;
 use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};
@@ -28,7 +26,6 @@ const ROUND: Duration = Duration::from_secs(1);
 pub struct Plan {
     pub id: ConnectorId,
     pub connector: Arc<dyn Connector>,
-    pub facts: Facts,
     /// What it was built from: a file that says the same again changes nothing.
     pub configured: Arc<ConfiguredConnector>,
 }
@@ -47,21 +44,6 @@ pub struct Changes {
     pub gone: Vec<ConnectorId>,
 }
 
-/// What the gate, the choice page and the amr rules know of a connector.
-#[derive(Clone, Debug)]
-pub struct Facts {
-    /// For people, by language.
-    pub name: Arc<BTreeMap<String, String>>,
-    pub enabled: bool,
-    pub levels: Levels,
-    /// Methods to count on when the identity provider sends none.
-    pub amr: Vec<String>,
-    /// What this identity provider's `mfa` stands for.
-    pub mfa: Vec<String>,
-    /// What the choice page shows of it.
-    pub shown: Arc<Shown>,
-}
-
 struct Entry {
     handle: ConnectorHandle,
     plan: Plan,
@@ -73,102 +55,69 @@ impl Entry {
     }
 }
 
-type Snapshot = BTreeMap<ConnectorId, Arc<Entry>>;
+type Actors = BTreeMap<ConnectorId, Arc<Entry>>;
 
 /// The shared view on all connectors: lookups go here, past the registry's mailbox.
 #[derive(Clone)]
 pub struct Connectors {
-    snapshot: Arc<ArcSwap<Snapshot>>,
-    pub(super) federation: Arc<Federation>,
-    /// By name, made anew with each snapshot.
-    pub(super) lineup: Arc<ArcSwap<Lineup>>,
-}
-
-impl Facts {
-    #[must_use]
-    pub fn of(connector: &ConfiguredConnector) -> Self {
-        let (file, shown) = (&connector.file, Arc::new(Shown::of(connector)));
-        Self {
-            name: Arc::clone(&shown.name),
-            shown,
-            enabled: file.enabled,
-            levels: file.levels,
-            amr: file.amr.clone(),
-            mfa: file.mfa.clone(),
-        }
-    }
-
-    const fn state(&self) -> gate::Connector {
-        if self.enabled {
-            gate::Connector::On { lowest: self.levels.lowest, highest: self.levels.highest }
-        } else {
-            gate::Connector::Off
-        }
-    }
+    actors: Arc<ArcSwap<Actors>>,
+    pub(super) federation: Current,
 }
 
 impl Connectors {
     /// The name for people, by language.
     #[must_use]
     pub fn name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
-        self.snapshot.load().get(id).map(|entry| Arc::clone(&entry.plan.facts.name))
+        self.federation.load().connector(id).map(|connector| Arc::clone(&connector.name))
     }
 
     pub(super) fn handle(&self, id: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
-        self.snapshot.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
+        self.actors.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
     }
 
     /// The connector's actor, unless its file switches it off.
     pub(super) fn enabled(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
-        self.snapshot.load().get(id).filter(|entry| entry.plan.facts.enabled).map(|entry| entry.handle.clone())
-    }
-
-    /// What is known of each of these, as one snapshot has it; those that aren't there are left out.
-    pub(super) fn known_among<'a>(
-        &self,
-        ids: impl Iterator<Item = &'a ConnectorId>,
-        mut take: impl FnMut(&'a ConnectorId, &Facts),
-    ) {
-        let snapshot = self.snapshot.load();
-        for (id, entry) in ids.filter_map(|id| Some((id, snapshot.get(id)?))) {
-            take(id, &entry.plan.facts);
-        }
-    }
-
-    pub(super) fn configured(&self, id: &ConnectorId) -> Option<Facts> {
-        self.snapshot.load().get(id).map(|entry| entry.plan.facts.clone())
+        let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled);
+        self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
     }
 
     pub(super) fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
-        self.snapshot.load().get(id).map(|entry| Arc::clone(&entry.plan.connector))
+        self.actors.load().get(id).map(|entry| Arc::clone(&entry.plan.connector))
     }
 
     /// The facts that the gate judges, as they are now.
     #[must_use]
     pub fn facts(&self, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
-        let snapshot = self.snapshot.load();
-        gate_facts(&self.federation, client_id, id, snapshot.get(id).map(|entry| &entry.plan.facts))
+        gate_facts(&self.federation.load(), client_id, id)
     }
 }
 
 /// What the gate judges, of a service provider and of a connector that exists or not; also for whoever explains it.
 #[must_use]
-pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorId, connector: Option<&Facts>) -> gate::Facts {
-    facts_of(federation.active(client_id), id, connector)
+pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
+    facts_of(federation.active(client_id).map(AsRef::as_ref), id, federation.connector(id).map(AsRef::as_ref))
 }
 
-/// The same of a service provider that has been looked up; `None` for one that is not active.
-pub(super) fn facts_of(service: Option<&Service>, id: &ConnectorId, connector: Option<&Facts>) -> gate::Facts {
+/// The same of a service provider and a connector that have been looked up; `None` for one that is not active, or not there.
+pub(super) fn facts_of(service: Option<&Service>, id: &ConnectorId, connector: Option<&ConnectorFacts>) -> gate::Facts {
     gate::Facts {
         service_provider: match service {
             Some(_) => gate::ServiceProvider::Active,
             None => gate::ServiceProvider::Inactive,
         },
-        connector: connector.map_or(gate::Connector::Unknown, Facts::state),
+        connector: connector.map_or(gate::Connector::Unknown, state),
         pairing: match service {
             Some(service) if !service.admitted.includes(id) => gate::Pairing::Blocked,
             Some(_) | None => gate::Pairing::Allowed,
         },
+    }
+}
+
+const fn state(connector: &ConnectorFacts) -> gate::Connector {
+    if connector.enabled {
+        gate::Connector::On { lowest: connector.levels.lowest, highest: connector.levels.highest }
+    } else {
+        gate::Connector::Off
     }
 }
 
@@ -185,7 +134,7 @@ impl Gate for Connectors {
 
 impl std::fmt::Debug for Connectors {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_set().entries(self.snapshot.load().keys()).finish()
+        f.debug_set().entries(self.actors.load().keys()).finish()
     }
 }
 
@@ -201,7 +150,7 @@ pub struct Registry {
 
 /// What the registry works with.
 pub struct Means {
-    pub federation: Arc<Federation>,
+    pub federation: Current,
     /// Calls to one identity provider at once.
     pub calls: usize,
     pub metrics: Arc<Metrics>,
@@ -218,7 +167,7 @@ impl Registry {
     #[must_use]
     pub fn start(plans: Vec<Plan>, means: Means) -> Connectors {
         let Means { federation, calls, metrics, arbiters, reader, reload } = means;
-        let connectors = Connectors { snapshot: Arc::default(), federation, lineup: Arc::default() };
+        let connectors = Connectors { actors: Arc::default(), federation };
         let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters, reader, reload };
         registry.apply(Changes { plans, gone: Vec::new() });
         match registry.arbiters.first().cloned() {
@@ -228,23 +177,28 @@ impl Registry {
         connectors
     }
 
-    /// Switches to a new snapshot at once; logins under way find their connector by its id in whichever there is.
+    /// Switches to a new snapshot at once; logins under way find their connector by its id in whichever there is. New actors
+    /// are there before anyone may call them, and old ones go when nobody may any more.
     fn apply(&self, changes: Changes) {
-        let mut entries = Snapshot::clone(&self.connectors.snapshot.load());
+        let federation = self.connectors.federation.load();
+        let mut facts = federation.connectors().clone();
+        let mut actors = Actors::clone(&self.connectors.actors.load());
         for id in &changes.gone {
-            entries.remove(id);
+            facts.remove(id);
         }
         for plan in changes.plans {
-            entries.insert(plan.id.clone(), Arc::new(self.activate(plan)));
+            facts.insert(plan.id.clone(), Arc::new(ConnectorFacts::of(&plan.configured)));
+            actors.insert(plan.id.clone(), Arc::new(self.activate(plan)));
         }
-        let lineup = Lineup::of(entries.iter().map(|(id, entry)| (id, &*entry.plan.facts.shown)));
-        self.connectors.snapshot.store(Arc::new(entries));
-        self.connectors.lineup.store(Arc::new(lineup));
+        self.connectors.actors.store(Arc::new(actors.clone()));
+        self.connectors.federation.switch(Federation::clone(&federation).with_connectors(facts));
+        actors.retain(|id, _| !changes.gone.contains(id));
+        self.connectors.actors.store(Arc::new(actors));
     }
 
     /// An event would only be a hint: the whole folder is read, and contents are compared.
     fn read_again(&self, ctx: &mut Context<Self>) {
-        let known: Known = self.connectors.snapshot.load().values().map(Entry::known).collect();
+        let known: Known = self.connectors.actors.load().values().map(Entry::known).collect();
         let reader = Arc::clone(&self.reader);
         let reading = tokio::task::spawn_blocking(move || reader(&known));
         ctx.spawn(reading.into_actor(self).map(|outcome, registry, _| match outcome {
@@ -275,8 +229,8 @@ impl Registry {
 
     /// actix's `Supervisor` does not bring an actor back after a panic, so the registry does.
     fn replace_the_dead(&self) {
-        let snapshot = self.connectors.snapshot.load();
-        if snapshot.values().all(|entry| entry.handle.is_alive()) {
+        let actors = self.connectors.actors.load();
+        if actors.values().all(|entry| entry.handle.is_alive()) {
             return;
         }
         let revived = |(id, entry): (&ConnectorId, &Arc<Entry>)| {
@@ -286,7 +240,7 @@ impl Registry {
             tracing::error!(connector = %id, "a connector's actor has died and is replaced");
             (id.clone(), Arc::new(self.activate(entry.plan.clone())))
         };
-        self.connectors.snapshot.store(Arc::new(snapshot.iter().map(revived).collect()));
+        self.connectors.actors.store(Arc::new(actors.iter().map(revived).collect()));
     }
 }
 

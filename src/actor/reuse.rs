@@ -39,7 +39,7 @@ pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secre
     let level = session::reuse(&session, &asked, &means.session_limits, &facts, means.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.ticket.support_id, %reason, "the session is not reused"))
         .ok()?;
-    let claims = means.federation.claims(request, &session.identity);
+    let claims = means.federation.load().claims(request, &session.identity);
     let consented = session.consented(&request.client_id, &shown(&claims));
     Some(Proven {
         authentication,

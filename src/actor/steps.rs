@@ -86,7 +86,7 @@ async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
     let Cached { login, mut version, mut until } = current;
     let sp = login.ticket.request.client_id.clone();
     let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);
-    let consent = match means.federation.active(&sp).map(|sp| sp.registration.consent) {
+    let consent = match means.federation.load().active(&sp).map(|sp| sp.registration.consent) {
         Some(Consent::Required) => ConsentPolicy::Required,
         Some(Consent::None) => ConsentPolicy::None,
         Some(Consent::Information) | None => ConsentPolicy::Information,

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use crate::actor::registry::{Facts, gate_facts};
+use crate::actor::registry::gate_facts;
 use crate::assurance::At;
 use crate::assurance::acr::{self, Agreement, LevelFault};
 use crate::config::model::ConnectorKind;
@@ -100,7 +100,7 @@ pub fn explain(
         .ok_or_else(|| Unknown::Connector { asked: connector.to_owned(), known: listed(loaded.connectors.keys()) })?;
     let platform = loaded.settings.platform;
     let federation = Federation::of(loaded)?;
-    let facts = gate_facts(&federation, &client_id, &id, Some(&Facts::of(configured)));
+    let facts = gate_facts(&federation, &client_id, &id);
     let asked = authorize::level_asked(acr_values, claims, federation.rules(&client_id), platform);
     let mut verdict = judge(platform, asked, &facts, &connector::agreement(&configured.file));
     if let (Verdict::Open(way), ConnectorKind::Persona(_)) = (&mut verdict, &configured.file.kind) {

@@ -7,8 +7,8 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::{BuildFault, Keys, keys, register};
-use crate::actor::registry::{Changes, Facts, Known, Plan, Reader};
-use crate::config::{ConfiguredConnector, Federation, Loaded};
+use crate::actor::registry::{Changes, Known, Plan, Reader};
+use crate::config::{ConfiguredConnector, Current, Federation, Loaded};
 use crate::connector;
 use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
@@ -27,7 +27,7 @@ use crate::web::shell::Shell;
 /// A hub's parts, of which nothing runs yet.
 pub(super) struct Prepared {
     pub metrics: Arc<Metrics>,
-    pub federation: Arc<Federation>,
+    pub federation: Current,
     pub client_keys: Arc<KeyDirectory>,
     pub keys: keys::Read,
     pub connector_means: connector::Means,
@@ -45,7 +45,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let mut faults = Vec::new();
     let filter = keep(&mut faults, telemetry::check_filter(&settings.log.filter));
     let metrics = keep(&mut faults, Metrics::new(now).map(Arc::new));
-    let federation = keep(&mut faults, Federation::of(loaded).map(Arc::new));
+    let federation = keep(&mut faults, Federation::of(loaded));
     let client_keys = federation
         .as_ref()
         .zip(metrics.as_ref())
@@ -66,7 +66,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
         filter?;
         Some(Prepared {
             metrics: metrics?,
-            federation: federation?,
+            federation: federation?.into(),
             client_keys: client_keys?,
             keys: keys?,
             connector_means,
@@ -132,8 +132,7 @@ pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Re
 pub(super) fn plan(configured: &ConfiguredConnector, means: &connector::Means) -> Result<Plan, BuildFault> {
     let connector = connector::build(configured.id.clone(), &configured.file, configured.client_secret.clone(), means.clone())
         .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
-    let facts = Facts::of(configured);
-    Ok(Plan { id: configured.id.clone(), connector, facts, configured: Arc::new(configured.clone()) })
+    Ok(Plan { id: configured.id.clone(), connector, configured: Arc::new(configured.clone()) })
 }
 
 fn shell(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Arc<Shell>, BuildFault> {

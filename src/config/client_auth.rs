@@ -41,7 +41,7 @@ pub fn none_valid(secrets: &[DatedSecret], now: Timestamp) -> bool {
 pub fn check(source: &Source, file: &ServiceProvider, keys: &KeySource, problems: &mut Vec<Problem>) {
     let mut say = |key: &str, what: &str, mend: &str| problems.push(source.problem(key, what, mend));
     match file.token_endpoint_auth_method {
-        AuthMethod::ClientSecretPost | AuthMethod::ClientSecretBasic => {
+        None | Some(AuthMethod::ClientSecretPost | AuthMethod::ClientSecretBasic) => {
             if file.secrets.is_empty() {
                 say("secrets", "is empty, so that no code could ever be redeemed", "give one or two secrets");
             }
@@ -50,7 +50,7 @@ pub fn check(source: &Source, file: &ServiceProvider, keys: &KeySource, problems
                 say("token_endpoint_auth_signing_alg", "is for client assertions, which this method has none of", mend);
             }
         }
-        AuthMethod::PrivateKeyJwt => {
+        Some(AuthMethod::PrivateKeyJwt) => {
             if !file.secrets.is_empty() {
                 let mend = "remove them, or write token_endpoint_auth_method = \"client_secret_post\"";
                 say("secrets", "holds secrets, which private_key_jwt never uses", mend);

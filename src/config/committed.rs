@@ -24,9 +24,37 @@ fn the_connector_template_is_a_good_connector() {
     let template = fs::read_to_string(repository().join("connectors/example.toml.template")).unwrap();
     Folder::good().with("connectors/example.toml", &template).variable("EXAMPLE_IDP_SECRET", "x").loaded();
     assert_eq!(
-        missing_keys::<ConnectorFile>(&template, &["kind.persona", "acr.", "amr (default)", "mfa (default)"]),
+        missing_keys::<ConnectorFile>(
+            &template,
+            &["kind.persona", "kind.oauth2", "kind.ldap", "acr.", "amr (default)", "mfa (default)"]
+        ),
         Vec::<String>::new()
     );
+}
+
+#[test]
+fn the_template_of_each_other_kind_is_a_good_connector_with_every_key() {
+    for kind in ["oauth2"] {
+        let template = fs::read_to_string(repository().join(format!("connectors/{kind}.toml.template"))).unwrap();
+        let folder = Folder::good().with("connectors/example.toml", &template);
+        folder.variable("EXAMPLE_OAUTH2_SECRET", "x").variable("EXAMPLE_LDAP_PASSWORD", "x").loaded();
+        let own = format!("kind.{kind}.");
+        let mut missing = missing_keys::<ConnectorFile>(&template, &[]);
+        missing.retain(|key| key.starts_with(&own));
+        assert_eq!(missing, Vec::<String>::new());
+    }
+}
+
+#[test]
+fn every_kind_is_named_in_the_schema_and_to_the_newcomer() {
+    let schema = super::schema::of::<ConnectorFile>();
+    let mut kinds = model::KINDS;
+    kinds.sort_unstable();
+    assert_eq!(Node::root(&schema).child("kind").unwrap().keys(), kinds);
+    let readme = fs::read_to_string(repository().join("connectors/README.md")).unwrap();
+    for kind in kinds {
+        assert!(readme.contains(&format!("`[kind.{kind}]`")), "connectors/README.md says nothing of {kind}");
+    }
 }
 
 const DATA_PROVIDER: &str = "config/data-providers/example.toml.template";

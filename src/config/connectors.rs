@@ -9,10 +9,10 @@ use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
 use super::logo::Logo;
-use super::model::{ConnectorFile, ConnectorKind, OidcKind, PersonaKind, Settings, UpstreamAuthMethod};
+use super::model::{ConnectorFile, ConnectorKind, KINDS, OidcKind, PersonaKind, SecretRef, Settings, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::{Source, problem_of_file};
-use super::{Context, secrets, text, toml_files};
+use super::{Context, oauth2, secrets, text, toml_files};
 
 /// A connector whose file holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -108,7 +108,8 @@ fn check(
     problems: &mut Vec<Problem>,
 ) -> Option<Secret<String>> {
     if source.keys_of("kind") > 1 {
-        problems.push(source.problem("kind", "names two kinds", "keep one: [kind.oidc] or [kind.persona]"));
+        let mend = format!("keep one of: {}", KINDS.map(|kind| format!("[kind.{kind}]")).join(", "));
+        problems.push(source.problem("kind", "names two kinds", mend));
     }
     text::check(source, "name", &file.name, problems);
     if file.category.as_deref().is_some_and(|category| !is_category(category)) {
@@ -135,6 +136,11 @@ fn check(
             check_oidc(source, oidc, problems);
             check_encryption(source, oidc, problems);
             client_secret(source, oidc, context, problems)
+        }
+        ConnectorKind::Oauth2(kind) => {
+            assumed_level_alone(source, file, problems);
+            oauth2::check(source, kind, problems);
+            resolved(source, "kind.oauth2.client_secret", &kind.client_secret, context, problems)
         }
         ConnectorKind::Persona(persona) => {
             if sandbox == Sandbox::Off {
@@ -212,6 +218,29 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
     }
 }
 
+/// For a kind that returns no `acr`: nothing above eidas1 may be believed without a word from the identity provider.
+fn assumed_level_alone(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
+    if !file.acr.is_empty() {
+        let mend = "remove the table, and write assumed_level = \"eidas1\"";
+        problems.push(source.problem("acr", "is given, and this kind of identity provider returns no acr", mend));
+    }
+    match file.assumed_level {
+        None => {
+            let mend = "write assumed_level = \"eidas1\"";
+            problems.push(source.problem("assumed_level", "is missing, and this kind of identity provider returns no acr", mend));
+        }
+        Some(Level::Eidas1) => {}
+        Some(Level::Eidas2 | Level::Eidas3) => {
+            let mend = "write assumed_level = \"eidas1\"";
+            problems.push(source.problem("assumed_level", "is above eidas1, the only level that may be assumed", mend));
+        }
+    }
+    if file.levels.highest > Level::Eidas1 {
+        let what = "is above eidas1, all that can be assumed of this kind of identity provider";
+        problems.push(source.problem("levels.highest", what, "write levels = { lowest = \"eidas1\", highest = \"eidas1\" }"));
+    }
+}
+
 fn methods(source: &Source, key: &str, names: &[String], problems: &mut Vec<Problem>) {
     for (index, _) in names.iter().enumerate().filter(|(_, name)| !amr::registered(name)) {
         let mend = format!("use the names of RFC 8176, or mail: {}", amr::METHODS.join(", "));
@@ -274,7 +303,17 @@ fn client_secret(source: &Source, oidc: &OidcKind, context: &Context<'_>, proble
         problems.push(source.problem(SECRET, "is missing", mend));
         return None;
     };
-    secrets::resolve(source, SECRET, reference, context).map_err(|problem| problems.push(problem)).ok()
+    resolved(source, SECRET, reference, context, problems)
+}
+
+fn resolved(
+    source: &Source,
+    key: &str,
+    reference: &SecretRef,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Secret<String>> {
+    secrets::resolve(source, key, reference, context).map_err(|problem| problems.push(problem)).ok()
 }
 
 fn check_encryption(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
@@ -319,12 +358,15 @@ pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform
         let mend = "remove the file, or raise levels if the identity provider proves more";
         warnings.push(Problem { key: "levels.highest".into(), ..problem_of_file(path, &what, mend) });
     }
-    if let ConnectorKind::Oidc(oidc) = &connector.file.kind
-        && oidc.insecure_http
-    {
+    let without_tls = match &connector.file.kind {
+        ConnectorKind::Oidc(oidc) if oidc.insecure_http => Some("kind.oidc.insecure_http"),
+        ConnectorKind::Oauth2(kind) if kind.insecure_http => Some("kind.oauth2.insecure_http"),
+        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Persona(_) => None,
+    };
+    if let Some(key) = without_tls {
         let what = "lets this identity provider be reached without TLS";
         let warning = problem_of_file(path, what, "never use it in production");
-        warnings.push(Problem { key: "kind.oidc.insecure_http".into(), ..warning });
+        warnings.push(Problem { key: key.into(), ..warning });
     }
     warnings
 }

@@ -1,4 +1,5 @@
-//! The federation as everything else reads it: service providers, data providers and scopes, parsed, validated, immutable.
+//! The federation as everything else reads it: service providers, data providers, connectors and scopes, parsed, validated,
+//! immutable.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
@@ -9,7 +10,8 @@ use serde_json::{Map, Value};
 use super::connector_rules::{Admitted, Order};
 use super::logo::Logo;
 use super::model::{AuthMethod, Category};
-use super::{AnswerEncryption, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
+use super::shown::Lineup;
+use super::{AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
 use crate::identity::scopes::{self, Presumed, ScopeTable, ScopeTableFault};
 use crate::identity::{Claim, Identity};
 use crate::ids::{ClientId, ConnectorId, Scope};
@@ -48,16 +50,22 @@ pub enum Authentication {
     /// The hash of each secret with its dates; whoever asks says what o'clock it is.
     SecretPost(Vec<DatedSecret>),
     SecretBasic(Vec<DatedSecret>),
+    /// By either of the two, one at a time: its file names neither.
+    Secret(Vec<DatedSecret>),
     /// Assertions signed with exactly this algorithm.
     PrivateKeyJwt(SigningAlg),
 }
 
 impl Authentication {
     fn of(client: &RegisteredClient) -> Self {
-        match client.file.token_endpoint_auth_method {
-            AuthMethod::ClientSecretPost => Self::SecretPost(client.secrets.clone()),
-            AuthMethod::ClientSecretBasic => Self::SecretBasic(client.secrets.clone()),
-            AuthMethod::PrivateKeyJwt => Self::PrivateKeyJwt(client.file.token_endpoint_auth_signing_alg.unwrap_or_default()),
+        match (client.file.token_endpoint_auth_method, client.file.rules) {
+            // Ordinary libraries differ in what they do unasked, and both is published.
+            (None, Rules::Openid) => Self::Secret(client.secrets.clone()),
+            (None, Rules::Federation) | (Some(AuthMethod::ClientSecretPost), _) => Self::SecretPost(client.secrets.clone()),
+            (Some(AuthMethod::ClientSecretBasic), _) => Self::SecretBasic(client.secrets.clone()),
+            (Some(AuthMethod::PrivateKeyJwt), _) => {
+                Self::PrivateKeyJwt(client.file.token_endpoint_auth_signing_alg.unwrap_or_default())
+            }
         }
     }
 }
@@ -157,10 +165,14 @@ pub struct KeyOwner<'a> {
     pub encryption: Vec<EncryptionAlg>,
 }
 
+/// All that the files of a federation say, at one moment.
 #[derive(Clone, Debug)]
 pub struct Federation {
-    services: BTreeMap<ClientId, Service>,
-    data_providers: BTreeMap<ClientId, DataProvider>,
+    services: BTreeMap<ClientId, Arc<Service>>,
+    data_providers: BTreeMap<ClientId, Arc<DataProvider>>,
+    connectors: BTreeMap<ConnectorId, Arc<ConnectorFacts>>,
+    /// The connectors by name.
+    lineup: Arc<Lineup>,
     pub scopes: ScopeTable,
     /// For service providers under `rules = "openid"`.
     pub openid_scopes: ScopeTable,
@@ -170,8 +182,6 @@ pub struct Federation {
     pub categories: Vec<Category>,
     /// How long a browser keeps the last choice, if it does.
     pub remember_last: Option<Duration>,
-    /// Pictures of service providers, by their version.
-    logos: BTreeMap<Arc<str>, Logo>,
 }
 
 /// What the choice page does with connectors that can't be chosen.
@@ -184,13 +194,12 @@ pub enum Unavailable {
 impl Federation {
     #[must_use]
     pub fn new(services: impl IntoIterator<Item = Service>, scopes: ScopeTable, unavailable: Unavailable) -> Self {
-        let services: BTreeMap<_, _> =
-            services.into_iter().map(|service| (service.registration.client_id.clone(), service)).collect();
-        let logos = services.values().filter_map(|service| service.logo.clone());
+        let by_id = |service: Service| (service.registration.client_id.clone(), Arc::new(service));
         Self {
-            logos: logos.map(|logo| (Arc::clone(&logo.version), logo)).collect(),
-            services,
+            services: services.into_iter().map(by_id).collect(),
             data_providers: BTreeMap::new(),
+            connectors: BTreeMap::new(),
+            lineup: Arc::default(),
             scopes,
             openid_scopes: ScopeTable::openid(),
             unavailable,
@@ -202,8 +211,16 @@ impl Federation {
     /// With these in place of what data providers there were.
     #[must_use]
     pub fn with_data_providers(self, data_providers: impl IntoIterator<Item = DataProvider>) -> Self {
-        let data_providers = data_providers.into_iter().map(|provider| (provider.client_id.clone(), provider)).collect();
-        Self { data_providers, ..self }
+        let by_id = |provider: DataProvider| (provider.client_id.clone(), Arc::new(provider));
+        Self { data_providers: data_providers.into_iter().map(by_id).collect(), ..self }
+    }
+
+    /// With these in place of what connectors there were.
+    #[must_use]
+    pub fn with_connectors(self, connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorFacts>)>) -> Self {
+        let connectors: BTreeMap<_, _> = connectors.into_iter().collect();
+        let lineup = Lineup::of(connectors.iter().map(|(id, facts): (_, &Arc<ConnectorFacts>)| (id, &*facts.shown)));
+        Self { connectors, lineup: Arc::new(lineup), ..self }
     }
 
     /// Of a configuration that was loaded and checked.
@@ -223,35 +240,54 @@ impl Federation {
             remember_last: choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600)),
             ..Self::new(services, scopes, unavailable)
         };
-        Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)))
+        let connectors = loaded.connectors.values().map(|found| (found.id.clone(), Arc::new(ConnectorFacts::of(found))));
+        Ok(federation.with_data_providers(loaded.data_providers.values().map(DataProvider::of)).with_connectors(connectors))
     }
 
     /// A service provider of this id, active or not.
     #[must_use]
-    pub fn service(&self, client_id: &ClientId) -> Option<&Service> {
+    pub fn service(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
         self.services.get(client_id)
     }
 
     /// A service provider's logo, by its version.
     #[must_use]
     pub fn logo(&self, version: &str) -> Option<&Logo> {
-        self.logos.get(version)
+        self.services.values().filter_map(|service| service.logo.as_ref()).find(|logo| &*logo.version == version)
     }
 
     /// Every service provider, active or not.
-    pub fn services(&self) -> impl Iterator<Item = &Service> {
+    pub fn services(&self) -> impl Iterator<Item = &Arc<Service>> {
         self.services.values()
     }
 
     /// A data provider of this id, active or not.
     #[must_use]
-    pub fn data_provider(&self, client_id: &ClientId) -> Option<&DataProvider> {
+    pub fn data_provider(&self, client_id: &ClientId) -> Option<&Arc<DataProvider>> {
         self.data_providers.get(client_id)
     }
 
     /// Every data provider that is answered.
-    pub fn active_data_providers(&self) -> impl Iterator<Item = &DataProvider> {
+    pub fn active_data_providers(&self) -> impl Iterator<Item = &Arc<DataProvider>> {
         self.data_providers.values().filter(|provider| provider.active)
+    }
+
+    /// A connector of this id, enabled or not.
+    #[must_use]
+    pub fn connector(&self, id: &ConnectorId) -> Option<&Arc<ConnectorFacts>> {
+        self.connectors.get(id)
+    }
+
+    /// Every connector by its id, enabled or not.
+    #[must_use]
+    pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorFacts>> {
+        &self.connectors
+    }
+
+    /// Every connector by name, in each language.
+    #[must_use]
+    pub fn lineup(&self) -> &Lineup {
+        &self.lineup
     }
 
     /// Everyone who may have public keys, active or not.
@@ -276,7 +312,7 @@ impl Federation {
 
     /// A service provider that may be served.
     #[must_use]
-    pub fn active(&self, client_id: &ClientId) -> Option<&Service> {
+    pub fn active(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
         self.service(client_id).filter(|service| service.registration.active)
     }
 }

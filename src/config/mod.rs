@@ -11,11 +11,14 @@ mod client_auth;
 pub mod client_keys;
 pub mod connector_rules;
 pub mod connectors;
+mod current;
 pub mod data_providers;
 mod environment;
+mod facts;
 pub mod federation;
 pub mod logo;
 pub mod model;
+pub mod oauth2;
 mod problem;
 mod reference;
 mod register;
@@ -34,6 +37,8 @@ mod validity;
 #[cfg(test)]
 mod committed;
 #[cfg(test)]
+mod kinds_tests;
+#[cfg(test)]
 mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -43,8 +48,10 @@ use url::Url;
 
 pub use client_keys::{AnswerEncryption, JwksUri, KeySource};
 pub use connectors::{ConfiguredConnector, Sandbox};
+pub use current::Current;
 pub use data_providers::RegisteredDataProvider;
 pub use environment::Environment;
+pub use facts::ConnectorFacts;
 pub use federation::{DataProvider, Federation, Service, Unavailable};
 pub use model::{ConnectorFile, ServiceProvider, Settings};
 pub use problem::{Problem, report};

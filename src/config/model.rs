@@ -8,6 +8,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::connector_rules::ConnectorRules;
+use super::oauth2::Oauth2Kind;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
@@ -334,9 +335,10 @@ pub struct ServiceProvider {
     /// A page that informs, an explicit yes, or, under `rules = "openid"`, nothing.
     #[serde(default)]
     pub consent: Consent,
-    /// How it proves at the token endpoint who it is.
+    /// How it proves at the token endpoint who it is. Default: client_secret_post; under `rules = "openid"` its secret
+    /// may come in the body or in the header.
     #[serde(default)]
-    pub token_endpoint_auth_method: AuthMethod,
+    pub token_endpoint_auth_method: Option<AuthMethod>,
     /// Algorithm that its client assertions are signed with, for `private_key_jwt`; ES256 when absent.
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
@@ -463,7 +465,7 @@ pub struct ConnectorFile {
     /// What this identity provider's `mfa` stands for, as `["pwd", "otp"]`.
     #[serde(default)]
     pub mfa: Vec<String>,
-    /// `[kind.oidc]` or `[kind.persona]`.
+    /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.persona]`.
     pub kind: ConnectorKind,
 }
 
@@ -480,8 +482,12 @@ pub struct Levels {
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum ConnectorKind {
     Oidc(Box<OidcKind>),
+    Oauth2(Box<Oauth2Kind>),
     Persona(PersonaKind),
 }
+
+/// Every kind, as its table is called.
+pub const KINDS: [&str; 3] = ["oidc", "oauth2", "persona"];
 
 /// An OpenID Connect identity provider.
 #[derive(Clone, Debug, PartialEq, Deserialize, JsonSchema)]

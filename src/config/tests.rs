@@ -395,7 +395,7 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "[kind.oidc]", "[kind.persona]\n[kind.oidc]", "kind", "keep one"),
         (file, "client_id", "client_idd = 1\nclient_id", "kind.oidc.client_idd", "use one of: issuer, client_id"),
         (file, "client_id", "scopes = [\"email\"]\nclient_id", "kind.oidc.scopes", "openid"),
-        (file, "[kind.oidc]", "[kind.saml]", "kind.saml", "oidc, persona"),
+        (file, "[kind.oidc]", "[kind.saml]", "kind.saml", "not one of the allowed words. write one of: oidc, oauth2, persona"),
         (file, "IDP_SECRET", "UNSET", "kind.oidc.client_secret.env", "not set"),
         (file, "client_secret = { env = \"IDP_SECRET\" }", "", "kind.oidc.client_secret", "private_key_jwt"),
         (
@@ -777,6 +777,22 @@ fn what_plain_openid_connect_registers_by_default() {
     assert_eq!(service("rules = \"openid\"\nconsent = \"none\""), (RS256, None));
     let named = "id_token_signed_response_alg = \"ES256\"\nuserinfo_signed_response_alg = \"RS256\"";
     assert_eq!(service(&format!("rules = \"openid\"\n{named}")), (ES256, Some(RS256)));
+}
+
+#[test]
+fn where_a_secret_goes_that_no_method_is_registered_for() {
+    let authentication = |more: &str| {
+        let file = SERVICE.replace("client_id = \"sp\"", &format!("client_id = \"sp\"\n{more}"));
+        let loaded = Folder::good().with("service-providers/sp.toml", file).loaded();
+        Federation::of(&loaded).unwrap().service(&"sp".into()).unwrap().authentication.clone()
+    };
+    use crate::config::federation::Authentication::{Secret, SecretBasic, SecretPost};
+    let (post, basic) = ["post", "basic"].map(|by| format!("token_endpoint_auth_method = \"client_secret_{by}\"")).into();
+    assert!(matches!(authentication(""), SecretPost(_)), "the federation's way");
+    assert!(matches!(authentication(&basic), SecretBasic(_)));
+    assert!(matches!(authentication("rules = \"openid\""), Secret(_)), "as ordinary libraries do it");
+    assert!(matches!(authentication(&format!("rules = \"openid\"\n{post}")), SecretPost(_)));
+    assert!(matches!(authentication(&format!("rules = \"openid\"\n{basic}")), SecretBasic(_)));
 }
 
 #[test]

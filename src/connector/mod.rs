@@ -3,6 +3,8 @@
 //! Owns: the upstream protocol and every check on what an identity provider says (decisions 10). Must not know:
 //! actors, stores, service providers, pages.
 
+mod code_flow;
+pub mod oauth2;
 pub mod oidc;
 pub mod persona;
 
@@ -12,6 +14,7 @@ use arc_swap::ArcSwap;
 use async_trait::async_trait;
 use url::Url;
 
+use self::oauth2::Oauth2Connector;
 use self::oidc::OidcConnector;
 use self::persona::PersonaConnector;
 use crate::assurance::Level;
@@ -104,6 +107,7 @@ pub fn build(
 ) -> Result<Arc<dyn Connector>, ConnectorRefused> {
     Ok(match &file.kind {
         ConnectorKind::Oidc(kind) => Arc::new(OidcConnector::new(id, file, kind, client_secret, means)?),
+        ConnectorKind::Oauth2(kind) => Arc::new(Oauth2Connector::new(id, file, kind, client_secret, means)?),
         ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id, file, kind, means.env, means.sandbox)?),
     })
 }
@@ -114,7 +118,9 @@ pub fn build(
 pub fn agreement(file: &ConnectorFile) -> Agreement {
     let (lowest, highest) = (file.levels.lowest, file.levels.highest);
     match &file.kind {
-        ConnectorKind::Oidc(_) => Agreement { lowest, highest, values: file.acr.clone(), assumed: file.assumed_level },
+        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) => {
+            Agreement { lowest, highest, values: file.acr.clone(), assumed: file.assumed_level }
+        }
         // The sandbox's own page speaks of the hub's levels by their names.
         ConnectorKind::Persona(_) => {
             let served = Level::ALL.into_iter().filter(|level| (lowest..=highest).contains(level));

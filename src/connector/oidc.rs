@@ -25,7 +25,7 @@ use url::Url;
 use self::exchange::Granted;
 use self::metadata::Provider;
 use self::sealed::Answer;
-use super::{Connector, ConnectorFault, ConnectorRefused, Means};
+use super::{Connector, ConnectorFault, ConnectorRefused, Means, code_flow};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
@@ -119,7 +119,7 @@ impl Connector for OidcConnector {
 
     async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
         let upstream = &self.upstream;
-        let code = upstream.judge_arrival(&attempt, arrival)?;
+        let code = code_flow::judge_arrival(&upstream.kind.issuer, &upstream.kind.client_id, &attempt, arrival)?;
         let provider = upstream.provider().await?;
         let assertion = upstream.assertion(&attempt).await?;
         let granted = exchange::exchange(&provider, &upstream.guard, code, &attempt, assertion).await?;
@@ -235,35 +235,6 @@ impl Upstream {
         }
     }
 
-    /// What can be said of a callback before anything is called: whose answer it is, then whether it is a refusal.
-    fn judge_arrival(&self, attempt: &Attempt, arrival: Arrival) -> Result<Secret<String>, ConnectorFault> {
-        // RFC 9207, 2.4: compared before all else, an error answer included. Stops a mix-up of identity providers.
-        match &arrival.iss {
-            Some(iss) if *iss != attempt.left.issuer => {
-                return Err(ConnectorFault::new(ErrorCode::IdpIssWrong, "iss is not the issuer to which the browser was sent"));
-            }
-            None if attempt.left.iss_expected => {
-                return Err(ConnectorFault::new(ErrorCode::IdpIssMissing, "iss is announced and missing"));
-            }
-            _ => {}
-        }
-        if attempt.left.issuer != self.kind.issuer || attempt.left.client_id != self.kind.client_id {
-            return Err(ConnectorFault::new(
-                ErrorCode::IdpIssWrong,
-                "the connector's issuer or client_id has changed since the browser left",
-            ));
-        }
-        if let Some(error) = arrival.error {
-            let code = if error == "access_denied" { ErrorCode::IdpDenied } else { ErrorCode::IdpError };
-            let description = arrival.error_description.unwrap_or_default();
-            return Err(ConnectorFault::new(code, format!("error={} {}", printable(&error, 64), printable(&description, 200))));
-        }
-        match arrival.code {
-            Some(code) if !code.reveal().is_empty() => Ok(code),
-            _ => Err(ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there")),
-        }
-    }
-
     /// Where the hub has no secret: a signed proof instead, for this one request.
     async fn assertion(&self, attempt: &Attempt) -> Result<Option<Secret<String>>, ConnectorFault> {
         match self.kind.token_endpoint_auth_method {
@@ -320,7 +291,7 @@ impl Upstream {
         id_token: &Map<String, Value>,
     ) -> Result<Map<String, Value>, ConnectorFault> {
         let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };
-        let body = userinfo::ask(endpoint, &granted.access_token, &self.guard).await?;
+        let body = code_flow::userinfo(endpoint, "application/json, application/jwt", &granted.access_token, &self.guard).await?;
         let claims = match self.kind.userinfo_signed_response_alg {
             None => userinfo::plain(&body)?,
             Some(alg) => {
@@ -344,11 +315,6 @@ fn identity_claims(mut id_token: Map<String, Value>, userinfo: Map<String, Value
     id_token.extend(userinfo);
     id_token.retain(|name, _| !PROTOCOL_CLAIMS.contains(&name.as_str()));
     id_token
-}
-
-/// A stranger's text for the log: printable ASCII, cut.
-fn printable(text: &str, longest: usize) -> String {
-    text.chars().take(longest).map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' }).collect()
 }
 
 #[cfg(test)]

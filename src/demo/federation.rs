@@ -8,6 +8,7 @@ use tempfile::TempDir;
 use crate::app::fresh_secret;
 use crate::config::{self, Environment, Loaded};
 use crate::demo::DemoFault;
+use crate::demo::data_provider::{self, PATH};
 use crate::demo::service_provider::{Registration, Settings};
 use crate::env::Env;
 use crate::ids::Secret;
@@ -30,6 +31,9 @@ pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
 
 /// Scopes of the demo's service provider and of the hub at its identity providers.
 const SCOPES: &str = "openid given_name family_name birthdate gender birthplace birthcountry email preferred_username";
+
+/// What the demo's data provider may learn of.
+const DATA_SCOPES: &str = "openid given_name family_name birthdate";
 
 /// The register that knows the sandbox's persons, and a few who make trouble.
 const REGISTER: &str = include_str!("register.csv");
@@ -65,22 +69,27 @@ pub struct Side {
     pub platform: Platform,
     pub hub: String,
     pub identity_providers: Vec<String>,
+    pub data_provider: String,
     secrets: Secrets,
 }
 
 /// Made anew for each run, and for each platform: what is registered on one counts nothing on the other (R011).
 struct Secrets {
     service_provider: Secret<String>,
+    data_provider: Secret<String>,
     hub: Secret<String>,
     subjects: Secret<String>,
 }
 
 impl Secrets {
     fn environment(&self) -> Environment {
-        [("DEMO_SP_SECRET", &self.service_provider), ("DEMO_HUB_SECRET", &self.hub), ("DEMO_SUBJECT_KEY", &self.subjects)]
-            .map(|(name, secret)| (name.to_owned(), secret.reveal().clone()))
-            .into_iter()
-            .collect()
+        let secrets = [
+            ("DEMO_SP_SECRET", &self.service_provider),
+            ("DEMO_DATA_SECRET", &self.data_provider),
+            ("DEMO_HUB_SECRET", &self.hub),
+            ("DEMO_SUBJECT_KEY", &self.subjects),
+        ];
+        secrets.map(|(name, secret)| (name.to_owned(), secret.reveal().clone())).into_iter().collect()
     }
 }
 
@@ -88,9 +97,10 @@ impl Secrets {
 const SEALING: Sealing = Sealing { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
 
 impl Side {
-    pub fn new(platform: Platform, hub: String, identity_providers: Vec<String>, env: &Env) -> Self {
-        let secrets = Secrets { service_provider: fresh_secret(env), hub: fresh_secret(env), subjects: fresh_secret(env) };
-        Self { platform, hub, identity_providers, secrets }
+    pub fn new(platform: Platform, hub: String, identity_providers: Vec<String>, data_provider: String, env: &Env) -> Self {
+        let fresh = || fresh_secret(env);
+        let secrets = Secrets { service_provider: fresh(), data_provider: fresh(), hub: fresh(), subjects: fresh() };
+        Self { platform, hub, identity_providers, data_provider, secrets }
     }
 
     /// The platform as the configuration names it, and what ends the names that must differ, for all runs on one host.
@@ -101,7 +111,7 @@ impl Side {
         }
     }
 
-    /// The hub: two identity providers, one service provider; on standard, identities from the register.
+    /// The hub: two identity providers, one service provider, one data provider; on standard, identities from the register.
     pub fn hub_files(&self, service_provider: &str, keys: &UpstreamKeys, env: &Env) -> Result<Files, DemoFault> {
         let ((platform, suffix), address) = (self.names(), &self.hub);
         let (register, sealed) = match self.platform {
@@ -134,8 +144,20 @@ require_pkce = true
 "#,
             scopes = quoted(SCOPES)
         );
-        let mut files =
-            vec![("passerelle.toml".to_owned(), settings), ("service-providers/demo-service.toml".to_owned(), client)];
+        let data_provider = format!(
+            r#"
+client_id = "demo-data{suffix}"
+name = {{ fr = "Les données de démonstration", en = "The demo data" }}
+scopes = [{scopes}]
+secrets = [{{ env = "DEMO_DATA_SECRET" }}]
+"#,
+            scopes = quoted(DATA_SCOPES)
+        );
+        let mut files = vec![
+            ("passerelle.toml".to_owned(), settings),
+            ("service-providers/demo-service.toml".to_owned(), client),
+            ("data-providers/demo-data.toml".to_owned(), data_provider),
+        ];
         match self.platform {
             Platform::Standard => files.push(("register.csv".to_owned(), REGISTER.to_owned())),
             Platform::High => {
@@ -174,8 +196,14 @@ internal_hosts = ["localhost"]
         (format!("connectors/{id}.toml"), file)
     }
 
-    /// A sandbox identity provider: this same program, whose persons are whoever one picks, on the hub's platform.
-    pub fn identity_provider_files(&self, provider: &IdentityProvider, address: &str) -> Result<Files, DemoFault> {
+    /// A sandbox identity provider: this same program, whose persons are whoever one picks, on the hub's platform. Who is
+    /// lost there begins again at the service provider: the hub has no page to begin at.
+    pub fn identity_provider_files(
+        &self,
+        provider: &IdentityProvider,
+        address: &str,
+        service_provider: &str,
+    ) -> Result<Files, DemoFault> {
         let IdentityProvider { id, french, english } = provider;
         let ((platform, suffix), hub) = (self.names(), &self.hub);
         // On high it proves any level that the person picks; picking too low a one shows what becomes of it.
@@ -206,7 +234,7 @@ limits = {{ workers = 1 }}
             r#"
 client_id = "demo-hub"
 name = {{ fr = "Le concentrateur de démonstration", en = "The demo hub" }}
-home_page = "{hub}/"
+home_page = "{service_provider}/"
 redirect_uris = ["{hub}/api/v2/callback/{id}"]
 post_logout_redirect_uris = ["{hub}/api/v2/session/end/{id}"]
 scopes = [{scopes}]
@@ -228,6 +256,15 @@ name = {{ fr = "{french}", en = "{english}" }}
         Files::write(&files.map(|(path, text)| (path.to_owned(), text)), self.secrets.environment())
     }
 
+    /// What the demo's data provider was registered with at this hub.
+    pub fn data_registration(&self) -> data_provider::Registration {
+        data_provider::Registration {
+            issuer: format!("{}/api/v2", self.hub),
+            client_id: format!("demo-data{}", self.names().1),
+            client_secret: self.secrets.data_provider.clone(),
+        }
+    }
+
     /// What the demo's service provider was registered with at this hub.
     fn registration(&self) -> Registration {
         Registration {
@@ -240,6 +277,7 @@ name = {{ fr = "{french}", en = "{english}" }}
                 Platform::Standard => None,
                 Platform::High => Some(SEALING),
             },
+            data_provider: Some(format!("{}{PATH}", self.data_provider)),
         }
     }
 }

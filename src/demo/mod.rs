@@ -1,10 +1,11 @@
-//! The embedded demo: on each platform a hub and two sandbox identity providers, and one service provider for both, in
-//! one process, on loopback.
+//! The embedded demo: on each platform a hub, two sandbox identity providers and a data provider, and one service provider
+//! for both, in one process, on loopback.
 //!
 //! The identity providers are this same program with the `persona` connector, so a demo login crosses two hubs: what
 //! the first one receives is what the second one issues, on the high platform sealed at each step. Everything lives in
 //! memory and ends with the process.
 
+mod data_provider;
 mod federation;
 pub mod service_provider;
 
@@ -17,6 +18,8 @@ use crate::config::Problem;
 use crate::env::Env;
 use crate::protocol::acr::Platform;
 use crate::token::{Keyring, KeyringFault, UpstreamKeys};
+use actix_web::dev::{Server, ServerHandle};
+use data_provider::DemoDataProvider;
 use federation::{Files, IDENTITY_PROVIDERS, Side};
 use service_provider::{DemoServiceProvider, SetupFault};
 
@@ -34,6 +37,8 @@ pub enum DemoFault {
     Keys(#[from] KeyringFault),
     #[error(transparent)]
     ServiceProvider(#[from] SetupFault),
+    #[error("the demo data provider's HTTP client can't be built: {0}")]
+    DataProvider(#[from] reqwest::Error),
     #[error(transparent)]
     Io(#[from] io::Error),
 }
@@ -47,7 +52,8 @@ pub struct Demo {
     programs: Vec<Running>,
     /// The programs read their folders again while they run.
     _files: Vec<Files>,
-    service_provider: actix_web::dev::ServerHandle,
+    /// The service provider, and the data providers that it calls.
+    services: Vec<ServerHandle>,
 }
 
 /// Where one platform listens.
@@ -56,6 +62,8 @@ pub struct Addresses {
     /// The hub's probes and metrics.
     pub private: String,
     pub identity_providers: Vec<String>,
+    /// The API that is called with an access token.
+    pub data_provider: String,
 }
 
 /// Every listener of the demo, taken before anything starts: a taken port leaves nothing half begun.
@@ -69,12 +77,13 @@ struct SideListeners {
     hub: TcpListener,
     private: TcpListener,
     identity_providers: Vec<TcpListener>,
+    data_provider: TcpListener,
 }
 
 impl Listeners {
     /// The standard hub on `port`, its probes on the next, the high hub and its probes on the two after; identity
-    /// providers from `port + 10`, standard ones first, and the service provider on `port + 20`. With 0 all of them are
-    /// free ports.
+    /// providers from `port + 10`, standard ones first, the service provider on `port + 20`, and the data providers on the
+    /// two after, the standard one first. With 0 all of them are free ports.
     fn bind(port: u16) -> Result<Self, DemoFault> {
         let at = |offset: u16| {
             let port = match port {
@@ -83,11 +92,12 @@ impl Listeners {
             };
             TcpListener::bind((Ipv4Addr::LOCALHOST, port)).map_err(|cause| DemoFault::Port { port, cause })
         };
-        let side = |hub: u16, first: u16| {
+        let side = |hub: u16, first: u16, data: u16| {
             let identity_providers = (first..).zip(IDENTITY_PROVIDERS).map(|(offset, _)| at(offset)).collect::<Result<_, _>>()?;
-            Ok::<_, DemoFault>(SideListeners { hub: at(hub)?, private: at(hub + 1)?, identity_providers })
+            let (hub, private, data_provider) = (at(hub)?, at(hub + 1)?, at(data)?);
+            Ok::<_, DemoFault>(SideListeners { hub, private, identity_providers, data_provider })
         };
-        Ok(Self { standard: side(0, 10)?, high: side(2, 12)?, service_provider: at(20)? })
+        Ok(Self { standard: side(0, 10, 21)?, high: side(2, 12, 22)?, service_provider: at(20)? })
     }
 }
 
@@ -100,23 +110,27 @@ impl Demo {
         let listeners = Listeners::bind(port)?;
         let service_provider = origin(&listeners.service_provider)?;
         let keys = Arc::new(UpstreamKeys::ephemeral(env.now())?);
-        let mut started = Vec::new();
-        let mut start = |platform, listeners| start_side(platform, listeners, &service_provider, &keys, env, &mut started);
+        let (mut started, mut services) = (Vec::new(), Vec::new());
+        let mut start = |platform, listeners: SideListeners| {
+            let (side, addresses, data) = start_side(platform, listeners, &service_provider, &keys, env, &mut started)?;
+            services.push(served(DemoDataProvider::new(side.data_registration())?.start(data)?));
+            Ok::<_, DemoFault>((side, addresses))
+        };
         let (standard_side, standard) = start(Platform::Standard, listeners.standard)?;
         let (high_side, high) = start(Platform::High, listeners.high)?;
         let (programs, kept) = started.into_iter().unzip();
 
         let settings = federation::service_provider(&service_provider, keys, &standard_side, &high_side);
-        let server = DemoServiceProvider::new(settings, env.clone())?.start(listeners.service_provider)?;
-        let handle = server.handle();
-        actix::spawn(server);
+        services.push(served(DemoServiceProvider::new(settings, env.clone())?.start(listeners.service_provider)?));
         let open = format!("{service_provider}/");
-        Ok(Self { open, standard, high, programs, _files: kept, service_provider: handle })
+        Ok(Self { open, standard, high, programs, _files: kept, services })
     }
 
     /// Ends everything, the service provider first.
     pub async fn stop(self) {
-        self.service_provider.stop(true).await;
+        for service in self.services.into_iter().rev() {
+            service.stop(true).await;
+        }
         // Each hub before the identity providers that its last logins still need.
         for program in self.programs.into_iter().rev() {
             program.stop().await;
@@ -132,13 +146,14 @@ fn start_side(
     keys: &UpstreamKeys,
     env: &Env,
     started: &mut Vec<(Running, Files)>,
-) -> Result<(Side, Addresses), DemoFault> {
+) -> Result<(Side, Addresses, TcpListener), DemoFault> {
     let hub = origin(&listeners.hub)?;
     let private = origin(&listeners.private)?;
     let identity_providers = listeners.identity_providers.iter().map(origin).collect::<Result<Vec<_>, _>>()?;
-    let side = Side::new(platform, hub.clone(), identity_providers.clone(), env);
+    let data_provider = origin(&listeners.data_provider)?;
+    let side = Side::new(platform, hub.clone(), identity_providers.clone(), data_provider, env);
     for ((provider, address), listener) in IDENTITY_PROVIDERS.iter().zip(&identity_providers).zip(listeners.identity_providers) {
-        let files = side.identity_provider_files(provider, address)?;
+        let files = side.identity_provider_files(provider, address, service_provider)?;
         // It has nobody upstream, and RSA keys take their time to make.
         let program = Program::build(&files.load()?, parts(UpstreamKeys::none(), env)?)?;
         started.push((program.start(listener, None)?, files));
@@ -146,7 +161,14 @@ fn start_side(
     let files = side.hub_files(service_provider, keys, env)?;
     let program = Program::build(&files.load()?, parts(UpstreamKeys::ephemeral(env.now())?, env)?)?;
     started.push((program.start(listeners.hub, Some(listeners.private))?, files));
-    Ok((side, Addresses { hub, private, identity_providers }))
+    let data_provider = format!("{}{}", side.data_provider, data_provider::PATH);
+    Ok((side, Addresses { hub, private, identity_providers, data_provider }, listeners.data_provider))
+}
+
+fn served(server: Server) -> ServerHandle {
+    let handle = server.handle();
+    actix::spawn(server);
+    handle
 }
 
 fn parts(upstream: UpstreamKeys, env: &Env) -> Result<Parts, DemoFault> {

@@ -3,7 +3,7 @@
 //! Owns: its own sign-in (state, nonce, PKCE), its own session, the checks before anything is used (R156). Must not
 //! know: the hub's inside. It speaks to the hub over HTTP only, like any service provider.
 
-mod hub;
+pub(super) mod hub;
 mod judge;
 mod memory;
 mod page;
@@ -77,7 +77,7 @@ struct Pending {
 }
 
 enum Outcome {
-    SignedIn(DemoSignedIn, Option<SignOut>),
+    SignedIn(Box<DemoSignedIn>, Option<SignOut>),
     Failed(DemoError),
 }
 
@@ -246,9 +246,10 @@ impl DemoServiceProvider {
             claims,
             id_token: parts(&id_token),
             userinfo: parts(&userinfo),
+            data_provider: self.hub.record(registration.data_provider.as_deref(), &tokens.access_token).await,
             token_answer: tokens.raw,
         };
-        Ok(Outcome::SignedIn(signed_in, sign_out))
+        Ok(Outcome::SignedIn(signed_in.into(), sign_out))
     }
 }
 

@@ -80,15 +80,15 @@ impl AssertionFault {
 
 impl Grants {
     /// The service provider that signed this assertion; `claimed` is who it says it is from.
-    pub(super) async fn by_assertion(&self, claimed: Option<&ClientId>, assertion: &str) -> Result<&Service, ClientFault> {
-        let client = claimed.and_then(|client_id| self.federation.active(client_id));
-        let alg = client.and_then(|client| match client.authentication {
+    pub(super) async fn by_assertion(&self, claimed: Option<&ClientId>, assertion: &str) -> Result<Arc<Service>, ClientFault> {
+        let client = claimed.and_then(|client_id| self.federation.load().active(client_id).cloned());
+        let alg = client.as_ref().and_then(|client| match client.authentication {
             Authentication::PrivateKeyJwt(alg) => Some(alg),
-            Authentication::SecretPost(_) | Authentication::SecretBasic(_) => None,
+            Authentication::SecretPost(_) | Authentication::SecretBasic(_) | Authentication::Secret(_) => None,
         });
-        let (Some(client), Some(alg)) = (client, alg) else {
+        let (Some(client), Some(alg)) = (&client, alg) else {
             self.spend_a_verification(assertion);
-            return Err(match (claimed, client) {
+            return Err(match (claimed, &client) {
                 (None, _) => AssertionFault::Unreadable.into(),
                 (Some(_), None) => ClientFault::Unknown,
                 (Some(_), Some(_)) => ClientFault::OtherMethod,
@@ -99,7 +99,7 @@ impl Grants {
         let now = self.env.now();
         let used = judge(&opened, client_id, &self.issuer, now)?;
         self.use_once(client_id, &used, now).await?;
-        Ok(client)
+        Ok(Arc::clone(client))
     }
 
     async fn open(&self, client_id: &ClientId, assertion: &str, alg: SigningAlg) -> Result<Opened, AssertionFault> {

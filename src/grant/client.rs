@@ -3,6 +3,8 @@
 //! Owns: secrets and their dates, which method counts, and that whoever fails learns nothing by the answer or by its
 //! time. Assertions are judged in `grant::assertion`. RFC 6749, 2.3; RFC 9700, 2.5.
 
+use std::sync::Arc;
+
 use super::Grants;
 use super::assertion::AssertionFault;
 use super::refusal::Refusal;
@@ -51,7 +53,7 @@ impl Grants {
     /// A 401 that reads the same for an unknown id, an inactive one, another method than the registered one, and a
     /// secret or signature that is wrong; one that says what is wrong with an assertion whose signature holds; a 503
     /// where the hub can't tell; `TooManyMistakes` instead of a 401 that is one too many.
-    pub async fn authenticate(&self, offered: &Credentials) -> Result<&Service, Refusal> {
+    pub async fn authenticate(&self, offered: &Credentials) -> Result<Arc<Service>, Refusal> {
         let judged = match offered {
             Credentials::SecretPost { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Post),
             Credentials::SecretBasic { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Basic),
@@ -60,13 +62,16 @@ impl Grants {
         judged.map_err(|fault| self.refusal(offered, fault))
     }
 
-    fn by_secret(&self, client_id: &ClientId, secret: &Secret<String>, by: SecretBy) -> Result<&Service, ClientFault> {
+    fn by_secret(&self, client_id: &ClientId, secret: &Secret<String>, by: SecretBy) -> Result<Arc<Service>, ClientFault> {
         let offered = digest::sha256(secret.reveal().as_bytes());
-        let client = self.federation.active(client_id);
-        let registered = client.and_then(|client| by.registered(&client.authentication));
+        let client = self.federation.load().active(client_id).cloned();
+        let registered = client.as_ref().and_then(|client| by.registered(&client.authentication));
         let standing = standing(registered, &offered, self.env.now());
+        let is_by_this_method = registered.is_some();
         let client = client.ok_or(ClientFault::Unknown)?;
-        registered.ok_or(ClientFault::OtherMethod)?;
+        if !is_by_this_method {
+            return Err(ClientFault::OtherMethod);
+        }
         standing.map(|()| client)
     }
 
@@ -75,7 +80,8 @@ impl Grants {
             Credentials::SecretPost { client_id, .. } | Credentials::SecretBasic { client_id, .. } => Some(client_id),
             Credentials::Assertion { claimed, .. } => claimed.as_ref(),
         };
-        let service = named.and_then(|id| self.federation.service(id));
+        let federation = self.federation.load();
+        let service = named.and_then(|id| federation.service(id));
         let client_id = service.map(|service| service.registration.client_id.clone());
         let code = self.mistakes.authentication_failed(named, fault.code());
         Refusal { code, client_id, reason: Some(fault.to_string()) }
@@ -111,9 +117,9 @@ impl SecretBy {
     /// The secrets that may come this way; `None` if another method is registered.
     fn registered(self, registered: &Authentication) -> Option<&[DatedSecret]> {
         match (self, registered) {
-            (Self::Post, Authentication::SecretPost(secrets)) | (Self::Basic, Authentication::SecretBasic(secrets)) => {
-                Some(secrets)
-            }
+            (Self::Post, Authentication::SecretPost(secrets))
+            | (Self::Basic, Authentication::SecretBasic(secrets))
+            | (Self::Post | Self::Basic, Authentication::Secret(secrets)) => Some(secrets),
             _ => None,
         }
     }

@@ -23,7 +23,7 @@ impl Grants {
         let request = &grant.request;
         // The session first: a code must not be redeemable by a login whose session could not be kept.
         let session = self.begin_session(&grant, now).await?;
-        let release = self.federation.release(request);
+        let release = self.federation.load().release(request);
         let record = CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
             code_challenge: request.code_challenge.clone(),
@@ -65,7 +65,7 @@ impl Grants {
     fn subjects_by_sector(&self, grant: &Grant) -> Result<BTreeMap<String, Subject>, ErrorCode> {
         let Proven { authentication, identity, .. } = &grant.proven;
         let mut subjects = BTreeMap::new();
-        for provider in self.federation.active_data_providers() {
+        for provider in self.federation.load().active_data_providers() {
             if shared_scopes(&grant.scopes, provider).is_some() && !subjects.contains_key(&provider.sector) {
                 let subject = self.subjects.of(provider.subject_key_version, &provider.sector, authentication, identity)?;
                 subjects.insert(provider.sector.clone(), subject);

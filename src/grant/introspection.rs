@@ -4,6 +4,8 @@
 //! Owns: who may ask, what of a token is anyone's to know, and the form of the answer. Must not know: HTTP; whether a token
 //! lives, which [`Grants::judge`] says to everyone.
 
+use std::sync::Arc;
+
 use serde_json::{Map, Value};
 
 use super::client::{ClientFault, standing};
@@ -39,7 +41,7 @@ impl Grants {
     /// `DataProviderKeysMissing`; `TooManyMistakes`; the hub's own failures.
     pub async fn introspect(&self, request: &IntrospectionRequest) -> Result<Introspected, Refusal> {
         let provider = self.authenticate_data_provider(request)?;
-        self.answer(provider, request).await.map_err(|code| Refusal::of(&provider.client_id, code))
+        self.answer(&provider, request).await.map_err(|code| Refusal::of(&provider.client_id, code))
     }
 
     async fn answer(&self, provider: &DataProvider, request: &IntrospectionRequest) -> Result<Introspected, ErrorCode> {
@@ -64,7 +66,7 @@ impl Grants {
     /// Those of [`Grants::authenticate`]; the hub's own failures.
     pub async fn revoke_token(&self, request: &RevocationRequest) -> Result<(), Refusal> {
         let client = self.authenticate(&request.credentials).await?;
-        self.forget(client, request.token.reveal()).await.map_err(|code| Refusal::of(&client.registration.client_id, code))
+        self.forget(&client, request.token.reveal()).await.map_err(|code| Refusal::of(&client.registration.client_id, code))
     }
 
     async fn forget(&self, client: &Service, token: &str) -> Result<(), ErrorCode> {
@@ -82,24 +84,25 @@ impl Grants {
         Ok(())
     }
 
-    fn authenticate_data_provider(&self, request: &IntrospectionRequest) -> Result<&DataProvider, Refusal> {
+    fn authenticate_data_provider(&self, request: &IntrospectionRequest) -> Result<Arc<DataProvider>, Refusal> {
         let claimed = request.claimed.as_ref();
         self.judge_data_provider(request).map_err(|code| {
             let code = self.mistakes.authentication_failed(claimed, code);
             // Only a registered id is repeated: anything may stand where an unknown one should.
-            let client_id =
-                claimed.filter(|id| self.federation.data_provider(id).is_some() || self.federation.service(id).is_some());
+            let federation = self.federation.load();
+            let client_id = claimed.filter(|id| federation.data_provider(id).is_some() || federation.service(id).is_some());
             Refusal { code, client_id: client_id.cloned(), reason: None }
         })
     }
 
-    fn judge_data_provider(&self, request: &IntrospectionRequest) -> Result<&DataProvider, ErrorCode> {
+    fn judge_data_provider(&self, request: &IntrospectionRequest) -> Result<Arc<DataProvider>, ErrorCode> {
         let secret = request.secret.as_ref().map_err(|code| *code)?;
         let offered = digest::sha256(secret.reveal().as_bytes());
-        let found = request.claimed.as_ref().and_then(|id| self.federation.data_provider(id)).filter(|provider| provider.active);
+        let federation = self.federation.load();
+        let found = request.claimed.as_ref().and_then(|id| federation.data_provider(id)).filter(|provider| provider.active);
         // An unknown data provider costs the same comparison as a known one (R206).
         let standing = standing(found.map(|provider| provider.secrets.as_slice()), &offered, self.env.now());
-        let is_service_provider = request.claimed.as_ref().is_some_and(|id| self.federation.service(id).is_some());
+        let is_service_provider = request.claimed.as_ref().is_some_and(|id| federation.service(id).is_some());
         let provider = found.ok_or(if is_service_provider {
             ErrorCode::DataProviderIsServiceProvider
         } else {
@@ -110,7 +113,7 @@ impl Grants {
             ClientFault::SecretExpired => ErrorCode::DataProviderSecretExpired,
             _ => ErrorCode::DataProviderSecret,
         })?;
-        Ok(provider)
+        Ok(Arc::clone(provider))
     }
 
     /// Chosen before the token is looked at: an answer that could not be written is not begun.
@@ -121,7 +124,7 @@ impl Grants {
     }
 
     /// `None` where the token is none of this data provider's business.
-    fn told_to<'a>(&'a self, provider: &'a DataProvider, judged: &'a Judged<'_>) -> Option<Introspection<'a>> {
+    fn told_to<'a>(&'a self, provider: &'a DataProvider, judged: &'a Judged) -> Option<Introspection<'a>> {
         let token = &judged.token;
         let shared = shared_scopes(&token.scopes, provider)?;
         // Derived when the code was issued; a data provider that was registered since then waits for the next login.
@@ -141,7 +144,7 @@ impl Grants {
 
     /// The snapshot's claims that these scopes release, without the e-mail address.
     fn released(&self, token: &TokenRecord, scopes: &[Scope]) -> Map<String, Value> {
-        let names = self.federation.scopes.claim_names(scopes).into_iter();
+        let names = self.federation.load().scopes.claim_names(scopes).into_iter();
         let told = names.filter(|claim| !matches!(claim, Claim::Email | Claim::Sub)).map(Claim::as_str);
         told.filter_map(|name| Some((name.to_owned(), token.claims.get(name)?.clone()))).collect()
     }

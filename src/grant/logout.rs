@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
 
-use super::records::{decode, encode, logout_key, parked_key, session_key};
+use super::records::{decode, departed_key, encode, logout_key, parked_key, session_key};
 use super::session::family_of;
 use super::{Grants, store_code};
 use crate::ids::{ClientId, ConnectorId, Secret};
@@ -18,6 +18,8 @@ use crate::store::{Draft, Key, Taken};
 
 /// How long a person may take at their identity provider.
 const LOGOUT_LIFE: Duration = Duration::from_secs(600);
+/// How long a request whose answer got lost may come again.
+const REPEATED_LIFE: Duration = Duration::from_secs(60);
 /// How long a request that came by POST waits for the GET that follows at once.
 const PARKED_LIFE: Duration = Duration::from_secs(60);
 
@@ -44,6 +46,24 @@ impl Grants {
     /// `StoreUnavailable`.
     pub async fn take_destination(&self, connector: &ConnectorId, state: &str) -> Result<Option<Destination>, ErrorCode> {
         self.take(&logout_key(connector, state)).await
+    }
+
+    /// Keeps where this request sent the browser, for a repeat of it whose session is gone by then.
+    ///
+    /// # Errors
+    /// `StoreFull`, `StoreUnavailable`.
+    pub async fn keep_departure(&self, cookie: &Secret<String>, asked: &Destination, url: &str) -> Result<(), ErrorCode> {
+        self.keep(departed_key(cookie.reveal(), &encode(asked)?), &url, REPEATED_LIFE).await
+    }
+
+    /// Where the same request sent the same browser a moment ago.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn departure(&self, cookie: &Secret<String>, asked: &Destination) -> Result<Option<String>, ErrorCode> {
+        let key = departed_key(cookie.reveal(), &encode(asked)?);
+        let found = self.store.load(&key, self.env.now()).await.map_err(|fault| store_code(&fault))?;
+        found.map(|record| decode(&record.value)).transpose()
     }
 
     /// Keeps the pairs of a request that passed every check, for the GET that brings the browser's cookies.

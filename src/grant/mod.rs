@@ -23,7 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::assurance::{At, Platform};
-use crate::config::Federation;
+use crate::config::Current;
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
@@ -44,7 +44,7 @@ pub struct Grants {
     pub store: Arc<dyn Store>,
     pub signer: Arc<dyn Signer>,
     pub gate: Arc<dyn Gate>,
-    pub federation: Arc<Federation>,
+    pub federation: Current,
     /// Every service provider's and data provider's public keys.
     pub client_keys: Arc<KeyDirectory>,
     pub assertion_room: AssertionRoom,

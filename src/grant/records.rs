@@ -64,9 +64,14 @@ pub(super) fn logout_key(connector: &ConnectorId, state: &str) -> Key {
     key(Kind::Logout, &format!("back\n{connector}\n{state}"))
 }
 
+/// Where a logout sent its browser: for the same request of the same session again.
+pub(super) fn departed_key(cookie: &str, destination: &[u8]) -> Key {
+    key(Kind::Logout, &format!("departed\n{cookie}\n{}", digest::base64url(destination)))
+}
+
 /// A logout request that came by POST, and waits for its browser's cookies.
 pub(super) fn parked_key(ticket: &str) -> Key {
-    key(Kind::Logout, &format!("parked\n{ticket}"))
+    key(Kind::Parked, ticket)
 }
 
 pub(super) fn session_key(cookie: &str) -> Key {

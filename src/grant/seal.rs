@@ -45,7 +45,8 @@ impl Grants {
     /// # Errors
     /// `ClientKeysMissing`.
     pub fn can_answer(&self, client_id: &ClientId) -> Result<(), ErrorCode> {
-        let Some(client) = self.federation.active(client_id) else { return Ok(()) };
+        let federation = self.federation.load();
+        let Some(client) = federation.active(client_id) else { return Ok(()) };
         self.envelope(client, Answer::IdToken)?;
         self.envelope(client, Answer::Userinfo)?;
         Ok(())

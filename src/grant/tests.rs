@@ -22,10 +22,10 @@ use super::mistakes::{Allowed, Mistakes};
 use super::subjects::Subjects;
 use super::{Gate, Grants, Lives, UserinfoAnswer};
 use crate::assurance::{At, Level, Platform};
-use crate::config::Federation;
 use crate::config::connector_rules::Admitted;
 use crate::config::federation::{Authentication, Unavailable};
 use crate::config::model::SubjectSource;
+use crate::config::{Current, Federation};
 use crate::config::{DatedSecret, KeySource, Service, Validity};
 use crate::digest;
 use crate::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
@@ -127,7 +127,7 @@ fn by_post(client_id: &str, secret: &str) -> Credentials {
     Credentials::SecretPost { client_id: client_id.into(), secret: Secret::new(secret.into()) }
 }
 
-fn federation(sp_is_active: bool) -> Arc<Federation> {
+fn federation(sp_is_active: bool) -> Current {
     let mut headed = service("headed", true, SigningAlg::ES256);
     headed.authentication = Authentication::SecretBasic(vec![dated("headed's secret", Validity::default())]);
     federation_of([
@@ -138,8 +138,8 @@ fn federation(sp_is_active: bool) -> Arc<Federation> {
     ])
 }
 
-fn federation_of(services: impl IntoIterator<Item = Service>) -> Arc<Federation> {
-    Arc::new(Federation::new(services, ScopeTable::default(), Unavailable::Greyed))
+fn federation_of(services: impl IntoIterator<Item = Service>) -> Current {
+    Current::new(Federation::new(services, ScopeTable::default(), Unavailable::Greyed))
 }
 
 impl Hub {
@@ -158,7 +158,7 @@ impl Hub {
             signer: Arc::clone(&RING) as _,
             gate: Arc::clone(&gate) as _,
             federation: federation(true),
-            client_keys: Arc::new(KeyDirectory::new(&federation(true), &metrics).unwrap()),
+            client_keys: Arc::new(KeyDirectory::new(&federation(true).load(), &metrics).unwrap()),
             assertion_room: super::AssertionRoom::within(capacities.assertions),
             subjects: Subjects { source: SubjectSource::Pivot, keys: subject_keys() },
             mistakes: Mistakes::new(ALLOWED, &env),

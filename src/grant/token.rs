@@ -1,5 +1,7 @@
 //! The token endpoint's work, and the judgement on an access token.
 
+use std::sync::Arc;
+
 use super::records::{CodeRecord, TokenRecord, code_key, decode, encode, family, token_key};
 use super::refusal::Refusal;
 use super::seal::Answer;
@@ -46,11 +48,11 @@ struct PlainUserinfo<'a> {
 }
 
 /// An access token that was found alive.
-pub struct Judged<'a> {
+pub struct Judged {
     pub token: TokenRecord,
     pub expires_at: Timestamp,
     /// Whose it is.
-    pub client: &'a Service,
+    pub client: Arc<Service>,
 }
 
 impl Grants {
@@ -61,7 +63,7 @@ impl Grants {
     /// code, which stays burnt; the hub's own failures.
     pub async fn redeem(&self, request: &TokenRequest) -> Result<TokenAnswer, Refusal> {
         let client = self.authenticate(&request.credentials).await?;
-        self.exchange(client, request).await.map_err(|code| Refusal::of(&client.registration.client_id, code))
+        self.exchange(&client, request).await.map_err(|code| Refusal::of(&client.registration.client_id, code))
     }
 
     async fn exchange(&self, client: &Service, request: &TokenRequest) -> Result<TokenAnswer, ErrorCode> {
@@ -93,8 +95,8 @@ impl Grants {
         let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, families };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
-            // The code was used a second time, or its person signed out, while this use was being answered.
-            Err(StoreFault::Revoked) => return Err(ErrorCode::CodeReused),
+            // Its person signed out, or the code was used a second time (which said so itself), meanwhile.
+            Err(StoreFault::Revoked) => return Err(ErrorCode::CodeRevoked),
             Err(fault) => return Err(store_code(&fault)),
         }
         self.metrics.token_issued("access_token");
@@ -141,13 +143,13 @@ impl Grants {
     ///
     /// # Errors
     /// `AccessTokenInvalid` for unknown, expired and revoked alike.
-    pub async fn judge(&self, token: &str) -> Result<Judged<'_>, ErrorCode> {
+    pub async fn judge(&self, token: &str) -> Result<Judged, ErrorCode> {
         let now = self.env.now();
         let found = self.store.load(&token_key(token), now).await.map_err(|fault| store_code(&fault))?;
         let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;
         let token: TokenRecord = decode(&record.value)?;
         // A service provider that was taken out of the federation has no tokens any more.
-        let client = self.federation.active(&token.client_id).ok_or(ErrorCode::AccessTokenInvalid)?;
+        let client = self.federation.load().active(&token.client_id).cloned().ok_or(ErrorCode::AccessTokenInvalid)?;
         Ok(Judged { token, expires_at: record.expires_at, client })
     }
 
@@ -165,8 +167,8 @@ impl Grants {
         self.tell(&judged).await.map_err(refusal)
     }
 
-    async fn tell(&self, judged: &Judged<'_>) -> Result<UserinfoAnswer, ErrorCode> {
-        let (client, now) = (judged.client, self.env.now());
+    async fn tell(&self, judged: &Judged) -> Result<UserinfoAnswer, ErrorCode> {
+        let (client, now) = (&judged.client, self.env.now());
         let envelope = self.envelope(client, Answer::Userinfo)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
             let claims = PlainUserinfo { sub: judged.token.subject.as_str(), identity: &judged.token.claims };

@@ -2,12 +2,14 @@
 //!
 //! Owns: which claims exist and when an identity is whole. Must not know: where it came from.
 //!
+//! - [`mapping`]: from what an identity provider calls its claims to what they are called here.
 //! - [`rules`]: from an identity provider's claims to an [`Identity`], or the claim and the rule it breaks.
 //! - [`pivot`]: the normalised form in which two spellings of one person are equal; `sub` and the register share it.
 //! - [`sub`]: the pairwise subject identifier.
 //! - [`scopes`]: which claims a scope releases.
 //! - [`standard`]: claims of OpenID Connect that are no part of a pivot identity.
 
+pub mod mapping;
 pub mod pivot;
 pub mod rules;
 pub mod scopes;

@@ -82,6 +82,14 @@ pub enum Rule {
     Email,
 }
 
+impl Rule {
+    /// True where the claim is missing, not wrong.
+    #[must_use]
+    pub const fn is_about_absence(self) -> bool {
+        matches!(self, Self::Required | Self::NameRequired | Self::RequiredAtHome)
+    }
+}
+
 impl Identity {
     /// Checks and normalises what an identity provider (or a register) says of a person. Names become NFC and lose
     /// outer spaces; `given_name_array` wins over `given_name`. Claims that are not of an identity are ignored.
@@ -234,7 +242,8 @@ fn ordinary_birthdate(value: &str) -> Result<Option<String>, IdentityFault> {
     birthdate(&date, Claim::Birthdate).map(Some)
 }
 
-fn is_birthdate(value: &str) -> bool {
+/// True for a day of the calendar, or one of which the day, or the month too, is only presumed.
+pub(super) fn is_birthdate(value: &str) -> bool {
     let number = |digits: usize, text: &str| {
         (text.len() == digits && text.bytes().all(|c| c.is_ascii_digit())).then(|| text.parse::<u32>().ok()).flatten()
     };

@@ -28,7 +28,8 @@ pub enum Verdict {
 #[must_use]
 pub fn judge(named: Option<&Hint>, live: Option<Live<'_>>) -> Verdict {
     let Some(Live { session, holder }) = live else {
-        return Verdict::Nothing;
+        // RP-Initiated Logout, 2: whoever comes without a hint is asked, whatever the hub knows of them.
+        return if named.is_some() { Verdict::Nothing } else { Verdict::AskFirst };
     };
     let is_theirs = |named: &Hint| holder == Some(&named.user) && session.took_part(&named.audience);
     if named.is_some_and(is_theirs) { Verdict::LogOut } else { Verdict::AskFirst }
@@ -72,7 +73,7 @@ mod tests {
                 Verdict::AskFirst,
             ),
             ("no session any more", named("sp", "angela@sp"), None, Verdict::Nothing),
-            ("nothing at all", None, None, Verdict::Nothing),
+            ("neither hint nor session", None, None, Verdict::AskFirst),
         ] {
             assert_eq!(judge(named.as_ref(), live), verdict, "{case}");
         }

@@ -18,6 +18,7 @@ pub struct MeteredStore {
     code: Meters,
     token: Meters,
     logout: Meters,
+    parked: Meters,
     assertion: Meters,
     revoke: StoreMeter,
 }
@@ -33,6 +34,7 @@ impl MeteredStore {
             code: meters(Kind::Code),
             token: meters(Kind::Token),
             logout: meters(Kind::Logout),
+            parked: meters(Kind::Parked),
             assertion: meters(Kind::Assertion),
             revoke: metrics.store_meter("family", "revoke"),
         }
@@ -45,6 +47,7 @@ impl MeteredStore {
             Kind::Code => &self.code,
             Kind::Token => &self.token,
             Kind::Logout => &self.logout,
+            Kind::Parked => &self.parked,
             Kind::Assertion => &self.assertion,
         }
     }
@@ -52,7 +55,7 @@ impl MeteredStore {
 
 /// Sets the gauges of records by kind; for [`Metrics::sample_with`].
 pub fn report_records(store: &dyn Store, metrics: &Metrics) {
-    for kind in [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout, Kind::Assertion] {
+    for kind in [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout, Kind::Parked, Kind::Assertion] {
         metrics.store_records(word(kind), store.count(kind));
     }
 }
@@ -136,6 +139,7 @@ const fn word(kind: Kind) -> &'static str {
         Kind::Code => "code",
         Kind::Token => "token",
         Kind::Logout => "logout",
+        Kind::Parked => "parked_logout",
         Kind::Assertion => "assertion",
     }
 }

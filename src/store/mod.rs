@@ -24,7 +24,10 @@ pub enum Kind {
     Session,
     Code,
     Token,
+    /// Where a logout leads, until its browser is back from an identity provider.
     Logout,
+    /// A logout request that came by POST, until its browser's cookies come.
+    Parked,
     /// The id of a client assertion that was used.
     Assertion,
 }
@@ -37,6 +40,7 @@ pub struct Capacities {
     /// Codes and tokens together.
     pub grants: usize,
     pub logouts: usize,
+    pub parked: usize,
     pub assertions: usize,
 }
 

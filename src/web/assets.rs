@@ -33,7 +33,7 @@ pub async fn connector(hub: web::Data<Hub>, request: HttpRequest, path: web::Pat
 
 /// `GET /assets/service/{version}`.
 pub async fn service(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
-    match hub.federation.logo(&path) {
+    match hub.federation.load().logo(&path) {
         Some(logo) => for_ever(picture(logo)),
         None => nothing(&hub, &request),
     }

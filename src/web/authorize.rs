@@ -41,7 +41,7 @@ pub async fn older(request: HttpRequest) -> HttpResponse {
 }
 
 async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: RequestForm) -> HttpResponse {
-    let asked = match authorize::check(params, form, hub.platform, &hub.issuer, hub.federation.as_ref()) {
+    let asked = match authorize::check(params, form, hub.platform, &hub.issuer, hub.federation.load().as_ref()) {
         Ok(asked) => asked,
         Err(Refusal::Page(code)) => return problem::bad_request(hub, request, code),
         Err(Refusal::Redirect(redirect, code)) => {
@@ -54,7 +54,7 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
 
 async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, form: RequestForm) -> HttpResponse {
     let locale = locale(request, &asked.ui_locales);
-    let service = hub.federation.service(&asked.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned();
+    let service = hub.federation.load().service(&asked.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned();
     let refuse = |redirect: &ProvenRedirect, code: ErrorCode| {
         telemetry::refused(None, code, "an authorization request could not be served");
         to_service_provider(hub, locale, &service, redirect.error(code))
@@ -80,7 +80,7 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
         // Nothing may be shown, so there is no page to go to: the answer is known from the session alone.
         let session = hub.cookies.session(request);
         return match hub.logins.step(&opened.hash, Request::Look { reuse: None }, session).await {
-            Ok(reply) => login::respond(hub, request, &opened.hash, &opened.cookie, reply, login::From::Page),
+            Ok(reply) => login::respond(hub, request, &opened.hash, &opened.cookie, reply, login::From::Authorize),
             Err(_) => refuse(&redirect, ErrorCode::Unavailable),
         };
     }

@@ -10,7 +10,7 @@ use super::cookies::Cookies;
 use super::pages::Theme;
 use crate::actor::{Connectors, Logins, Logouts};
 use crate::assurance::Platform;
-use crate::config::Federation;
+use crate::config::Current;
 use crate::config::logo::Logo;
 use crate::env::Env;
 use crate::grant::Grants;
@@ -23,7 +23,7 @@ pub struct Hub {
     pub platform: Platform,
     /// `{base_url}/api/v2`.
     pub issuer: String,
-    pub federation: Arc<Federation>,
+    pub federation: Current,
     pub logins: Logins,
     pub logouts: Logouts,
     pub connectors: Connectors,

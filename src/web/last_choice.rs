@@ -32,7 +32,7 @@ impl Wish {
         let query = form::query(request.query_string()).unwrap_or_default();
         let one = |name| query.one(name).ok().flatten().map(str::to_owned);
         let page = one("page").and_then(|page| page.parse().ok()).unwrap_or(1);
-        let last_used = hub.federation.remember_last.and_then(|_| hub.cookies.last_choice(request));
+        let last_used = hub.federation.load().remember_last.and_then(|_| hub.cookies.last_choice(request));
         Self { asked: Asked { query: one("q"), category: one("category"), page }, last_used }
     }
 }
@@ -40,14 +40,14 @@ impl Wish {
 /// The cookie that a finished login leaves, if the operator wants one.
 #[must_use]
 pub fn remembered(hub: &Hub, standing: &Standing) -> Option<Cookie<'static>> {
-    let life = hub.federation.remember_last?;
+    let life = hub.federation.load().remember_last?;
     Some(hub.cookies.set_last_choice(standing.finished_with.as_ref()?, life))
 }
 
 /// Ends what is remembered where the operator no longer wants it.
 #[must_use]
 pub fn outdated(hub: &Hub, request: &HttpRequest) -> Option<Cookie<'static>> {
-    let is_off = hub.federation.remember_last.is_none();
+    let is_off = hub.federation.load().remember_last.is_none();
     (is_off && hub.cookies.has_last_choice(request)).then(|| hub.cookies.forget_last_choice())
 }
 

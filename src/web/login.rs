@@ -34,6 +34,8 @@ pub enum From {
     Callback,
     Form,
     Page,
+    /// The authorization request itself, in one step: the browser never hears of the login.
+    Authorize,
 }
 
 /// `GET /api/v2/interaction/{hash}`.
@@ -214,7 +216,8 @@ pub fn respond(
                 SpAnswer::Redirect { location } => SpAnswer::Redirect { location: fragment_free(&location, from) },
                 SpAnswer::FormPost { action, fields } => SpAnswer::FormPost { action, fields },
             };
-            let service = hub.federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name));
+            let federation = hub.federation.load();
+            let service = federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name));
             let mut response = to_service_provider(hub, locale, service, answer);
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.set_session(&session));
@@ -226,7 +229,7 @@ pub fn respond(
         }
         Answer::Problem(problem) => problem::of_login(hub, request, hash, cookie, problem, &standing),
     };
-    if standing.over {
+    if standing.over && from != From::Authorize {
         let now = hub.env.now();
         add_cookie(&mut response, &hub.cookies.set_login(hash, cookie, now, now + AFTERLIFE));
     }
@@ -260,7 +263,7 @@ async fn close_the_oldest(hub: &Hub, request: &HttpRequest) -> Vec<Cookie<'stati
 fn fragment_free(location: &str, from: From) -> String {
     match from {
         From::Callback => format!("{location}#"),
-        From::Form | From::Page => location.to_owned(),
+        From::Form | From::Page | From::Authorize => location.to_owned(),
     }
 }
 

@@ -75,6 +75,8 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
         Ok(LogoutRequest::Unnamed) => see_other(path::END_SESSION),
         Ok(LogoutRequest::Named { .. }) => match hub.grants.park(&carried(&params)).await {
             Ok(ticket) => see_other(&format!("{}?{PARKED}={}", path::END_SESSION, ticket.reveal())),
+            // Nobody's flood keeps another person from signing out: the parameters travel as they would have by GET.
+            Err(ErrorCode::StoreFull) => see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params)))),
             Err(code) => problem::not_logged_out(&hub, &request, code),
         },
         Err(code) => refuse(&hub, &request, code),
@@ -123,7 +125,7 @@ pub async fn come_back(hub: web::Data<Hub>, request: HttpRequest, path: web::Pat
 }
 
 fn check(hub: &Hub, params: &Params) -> Result<LogoutRequest, ErrorCode> {
-    logout::check(params, hub.federation.as_ref(), |hint| hub.grants.logout_hint(hint))
+    logout::check(params, hub.federation.load().as_ref(), |hint| hub.grants.logout_hint(hint))
 }
 
 async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) -> HttpResponse {
@@ -139,19 +141,21 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
     };
     let locale = locale(request, &wishes(params));
     let destination = Destination { service_provider: named.map(|hint| hint.audience), back };
-    let mut response = match (verdict, said, &cookie, session) {
-        (Verdict::AskFirst, Said::Nothing, Some(cookie), Some(session)) => {
+    let departed = match (verdict, said, &cookie, session) {
+        (Verdict::AskFirst, Said::Nothing, cookie, session) => {
             hub.metrics.logout("asked");
-            let question = question(hub, locale, cookie, &session, &destination, params);
+            let question = question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
             return page(hub, 200, locale, |chrome| question.render(chrome));
         }
         (Verdict::AskFirst | Verdict::LogOut, _, Some(cookie), Some(session)) => {
-            match hub.logouts.log_out(cookie, &session, &destination).await {
-                Ok(departed) => depart(hub, locale, departed, &destination),
-                Err(code) => return problem::not_logged_out(hub, request, code),
-            }
+            hub.logouts.log_out(cookie, &session, &destination).await
         }
-        _ => depart(hub, locale, Departed::Already, &destination),
+        (_, _, Some(cookie), None) => hub.logouts.repeat(cookie, &destination).await,
+        _ => Ok(Departed::Already),
+    };
+    let mut response = match departed {
+        Ok(departed) => depart(hub, locale, departed, &destination),
+        Err(code) => return problem::not_logged_out(hub, request, code),
     };
     if cookie.is_some() {
         add_cookie(&mut response, &hub.cookies.forget_session());
@@ -178,7 +182,8 @@ fn depart(hub: &Hub, locale: Locale, departed: Departed, destination: &Destinati
 
 /// `unreached` is the identity provider that could not be told; a sandbox keeps no session of its own.
 fn logged_out(hub: &Hub, locale: Locale, destination: Option<&Destination>, unreached: Option<&ConnectorId>) -> HttpResponse {
-    let service = destination.and_then(|destination| hub.federation.service(destination.service_provider.as_ref()?));
+    let federation = hub.federation.load();
+    let service = destination.and_then(|destination| federation.service(destination.service_provider.as_ref()?));
     let name = |id: &ConnectorId| Some(locale.pick(&*hub.connectors.name(id)?).to_owned());
     let logged_out = LoggedOutPage {
         service: service.map(|service| locale.pick(&service.name).to_owned()),
@@ -191,19 +196,21 @@ fn logged_out(hub: &Hub, locale: Locale, destination: Option<&Destination>, unre
 fn question(
     hub: &Hub,
     locale: Locale,
-    cookie: &Secret<String>,
-    session: &Session,
+    cookie: Option<&Secret<String>>,
+    session: Option<&Session>,
     destination: &Destination,
     params: &Params,
 ) -> LogOutPage {
     let carried = carried(params);
-    let csrf = csrf::token(cookie, Purpose::LogOut, &shown(&carried));
-    let service = destination.service_provider.as_ref().and_then(|id| hub.federation.service(id));
-    let provider = hub.connectors.name(&session.connector);
+    // Where there is no cookie, there is nothing that another site could end.
+    let csrf = cookie.map(|cookie| ("csrf".to_owned(), csrf::token(cookie, Purpose::LogOut, &shown(&carried))));
+    let federation = hub.federation.load();
+    let service = destination.service_provider.as_ref().and_then(|id| federation.service(id));
+    let name = |id: &ConnectorId| hub.connectors.name(id).map_or_else(|| id.to_string(), |name| locale.pick(&name).to_owned());
     LogOutPage {
-        fields: std::iter::once(("csrf".to_owned(), csrf)).chain(carried).map(|(name, value)| Field::new(name, value)).collect(),
+        fields: csrf.into_iter().chain(carried).map(|(name, value)| Field::new(name, value)).collect(),
         service: service.map(|service| (locale.pick(&service.name).to_owned(), service.registration.home_page.clone())),
-        provider: provider.map_or_else(|| session.connector.to_string(), |name| locale.pick(&name).to_owned()),
+        provider: session.map(|session| name(&session.connector)),
     }
 }
 

@@ -80,7 +80,7 @@ pub async fn other_browser(hub: &Hub, request: &HttpRequest, hash: &InteractionH
 pub fn unserved(hub: &Hub, request: &HttpRequest, code: ErrorCode, client_id: &ClientId) -> HttpResponse {
     let locale = locale(request, &[]);
     let mut error = plain(hub, code);
-    if let Some(service) = hub.federation.service(client_id) {
+    if let Some(service) = hub.federation.load().service(client_id) {
         error.service = Some(locale.pick(&service.name).to_owned());
         error.ways = vec![Way::ServiceHome { href: service.registration.home_page.clone() }];
     }
@@ -157,7 +157,7 @@ fn error_page(env: &Env, code: ErrorCode) -> ErrorPage {
 }
 
 fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> ErrorPage {
-    let service = hub.federation.service(&standing.client_id).map(|sp| locale.pick(&sp.name).to_owned());
+    let service = hub.federation.load().service(&standing.client_id).map(|sp| locale.pick(&sp.name).to_owned());
     ErrorPage {
         code,
         detail: None,
@@ -171,7 +171,8 @@ fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> Err
 }
 
 fn home(hub: &Hub, standing: &Standing) -> Option<Way> {
-    let service = hub.federation.service(&standing.client_id)?;
+    let federation = hub.federation.load();
+    let service = federation.service(&standing.client_id)?;
     Some(Way::ServiceHome { href: service.registration.home_page.clone() })
 }
 

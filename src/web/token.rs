@@ -57,7 +57,7 @@ async fn tell(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Us
 /// The form of a POST, where the hub serves anybody who may send a token in one (RFC 6750, 2.2; never by GET).
 async fn token_form(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Option<Params>, ErrorCode> {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if request.method() != Method::POST || !is_form_urlencoded(content_type) || !hub.federation.serves_openid() {
+    if request.method() != Method::POST || !is_form_urlencoded(content_type) || !hub.federation.load().serves_openid() {
         return Ok(None);
     }
     form::body(request, body).await.map(Some).map_err(|fault| match fault {

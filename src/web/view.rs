@@ -19,7 +19,7 @@ pub fn choice(
     banner: Option<login::Banner>,
     wish: &Wish,
 ) -> ChoicePage {
-    let federation = &hub.federation;
+    let federation = hub.federation.load();
     let entries = hub.connectors.choices(&standing.client_id, standing.level, locale.language());
     let candidates = entries.iter().map(|entry| Candidate {
         id: entry.id.as_str(),
@@ -103,5 +103,5 @@ fn legible(value: &Value) -> Option<String> {
 }
 
 fn service(hub: &Hub, locale: Locale, standing: &Standing) -> String {
-    hub.federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned()
+    hub.federation.load().service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned()
 }

@@ -132,10 +132,15 @@ impl TestHub {
     pub async fn keep_logout(&self, connector: &str, state: &str, request: &[(&str, &str)]) {
         let hub = &self.hub;
         let pairs = request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let asked = logout::check(&Params::new(pairs), hub.federation.as_ref(), |hint| hub.grants.logout_hint(hint));
+        let asked = logout::check(&Params::new(pairs), hub.federation.load().as_ref(), |hint| hub.grants.logout_hint(hint));
         let LogoutRequest::Named { hint, back } = asked.unwrap() else { panic!("it names nobody") };
         let kept = Destination { service_provider: Some(hint.audience), back };
         hub.grants.keep_destination(&connector.into(), state, &kept).await.unwrap();
+    }
+
+    /// Takes every place that logout requests sent by POST may wait in.
+    pub async fn fill_with_parked_logouts(&self) {
+        while self.hub.grants.park(&[]).await.is_ok() {}
     }
 
     /// What the hub does by itself every few seconds.

@@ -168,7 +168,29 @@ async fn logout_csrf_by_a_cross_site_request_without_a_hint_asks_first() {
     assert!(!is_signed_in(&browser, "bakery").await);
     // Twice, as from a second tab: nothing is left to protect, or to end.
     assert_logged_out_page(&browser.submit(&question).await);
-    assert_logged_out_page(&browser.open(END).await);
+}
+
+// RP-Initiated Logout, 2: whoever comes without a hint is asked, also where nothing is left to end.
+#[actix_web::test]
+async fn without_hint_address_and_session_it_asks_first_too() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    // Without a cookie, and with one of a session that is over.
+    for (planted, refusal) in [(None, "Y470001"), (Some("A".repeat(43)), "Y470002")] {
+        if let Some(value) = planted {
+            browser.plant_session(&value);
+        }
+        let page = browser.open(END).await;
+        assert!(page.is_question());
+        assert!(page.answer.body.contains("nobody is signed in"), "{}", page.answer.body);
+        let question = page.form("/confirm");
+        assert_logged_out_page(&browser.submit(&question).await);
+        // Somebody signs in in another tab before the question is answered.
+        sign_in(&browser, "bakery", "angela").await;
+        browser.submit(&question).await.told(403, refusal);
+        assert!(is_signed_in(&browser, "bakery").await);
+        browser.submit(&browser.open(END).await.form("/confirm")).await;
+    }
 }
 
 #[actix_web::test]
@@ -242,12 +264,29 @@ async fn a_post_from_another_site_is_parked_and_finds_its_cookies_by_get() {
     assert_eq!(browser.open(&parked).await.url, back_at("bakery"));
     assert!(!is_signed_in(&browser, "bakery").await);
     // Used up: whoever comes with it is only asked.
-    assert_logged_out_page(&browser.open(&parked).await);
+    assert!(browser.open(&parked).await.is_question());
     sign_in(&browser, "bakery", "angela").await;
     assert!(browser.open(&parked).await.is_question());
     let late = browser.post(&form(&asking("bakery", &tokens.raw_id_token)), None).await.header("location").to_owned();
     hub.advance(MINUTE);
     assert!(browser.open(&late).await.is_question());
+}
+
+#[actix_web::test]
+async fn a_flood_of_posts_with_one_hint_keeps_nobody_from_signing_out() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let tokens = sign_in(&browser, "bakery", "angela").await;
+    hub.fill_with_parked_logouts().await;
+    let asked = asking("bakery", &tokens.raw_id_token);
+    let answer = hub.browser().post(&form(&asked), Some("cross-site")).await;
+    // Not kept: it goes on as it would have come by GET.
+    assert_eq!((answer.status, answer.header("location")), (303, url(&asked).as_str()));
+    assert_eq!(browser.open(answer.header("location")).await.url, back_at("bakery"));
+    assert!(!is_signed_in(&browser, "bakery").await);
+    // The ways back from identity providers have their own places.
+    let asked: Vec<(&str, &str)> = asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    hub.keep_logout("amandier", &"b".repeat(43), &asked).await;
 }
 
 // R171, R172

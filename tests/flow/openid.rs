@@ -4,13 +4,15 @@
 use std::time::Duration;
 
 use actix_web::test::TestRequest;
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use passerelle::protocol::alg::SigningAlg;
 use passerelle::token::verify::{VerificationKeys, open_jws};
 use serde_json::{Map, Value, json};
-use url::form_urlencoded::Serializer;
+use url::form_urlencoded::{Serializer, byte_serialize};
 
 use super::browser::Browser;
-use super::federation::{home_page, post_logout_redirect_uri, redirect_uri};
+use super::federation::{SECRET, home_page, post_logout_redirect_uri, redirect_uri};
 use super::hub::{Answer, TestHub};
 use super::service::{Authorize, Received};
 
@@ -131,6 +133,29 @@ async fn standard_scopes_open_standard_claims_and_the_register_names_the_person(
     });
     assert_eq!(claims, expected);
     assert!(!told.claims.contains_key("name"), "claims of scopes are for userinfo");
+}
+
+/// Some ordinary libraries send the secret in the form unasked, others in the header, and discovery offers both.
+#[actix_web::test]
+async fn where_no_method_is_registered_a_secret_may_come_either_way_but_not_both() {
+    let hub = hub().await;
+    for (in_header, in_body, status) in [(false, true, 200), (true, false, 200), (true, true, 400)] {
+        let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+        let mut body = Serializer::new(String::new());
+        body.append_pair("grant_type", "authorization_code").append_pair("code", received.code());
+        body.append_pair("redirect_uri", &redirect_uri("kiosk")).append_pair("client_id", "kiosk");
+        if in_body {
+            body.append_pair("client_secret", SECRET);
+        }
+        let mut request = TestRequest::post().uri("/api/v2/token").insert_header(FORM).set_payload(body.finish());
+        if in_header {
+            let encoded = byte_serialize(SECRET.as_bytes()).collect::<String>();
+            let both = STANDARD.encode(format!("kiosk:{encoded}"));
+            request = request.insert_header(("authorization", format!("Basic {both}")));
+        }
+        let answer = hub.send(request).await;
+        assert_eq!(answer.status, status, "{in_header} {in_body}: {}", answer.body);
+    }
 }
 
 #[actix_web::test]
@@ -324,6 +349,21 @@ async fn what_is_not_understood_is_ignored_and_every_state_comes_back_unharmed()
     let received = page.sign_in_as("angela").await.received_by_post();
     assert_eq!((received.to.clone(), received.fields["state"].as_str()), (redirect_uri("kiosk"), printable.as_str()));
     redeemed(&hub, "kiosk", &received).await;
+}
+
+/// RFC 6749, 3.3: nor does it matter for parameters.
+#[actix_web::test]
+async fn the_order_of_scopes_and_of_parameters_does_not_matter() {
+    let hub = hub().await;
+    let request = Authorize::least("kiosk", "email openid").with("state", "s").with("nonce", "n");
+    let url = request.url();
+    let (path, query) = url.split_once('?').unwrap();
+    let backwards = query.split('&').rev().collect::<Vec<_>>().join("&");
+    let browser = hub.browser();
+    let page = browser.open(&format!("{path}?{backwards}")).await.choose("amandier").await.sign_in_as("angela").await;
+    let told = redeemed(&hub, "kiosk", &page.received()).await;
+    assert!(!told.claims.contains_key("email"), "for userinfo alone: {:?}", told.claims);
+    assert_eq!(json_of(&hub.ask_userinfo(&told.access_token).await)["email"], "angela@example.org");
 }
 
 #[actix_web::test]

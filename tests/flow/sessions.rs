@@ -117,6 +117,18 @@ async fn without_a_session_prompt_none_gets_login_required() {
     assert_eq!(asked_silently(&browser, &hinted).await.error_at("bakery"), "login_required");
 }
 
+/// A client that asks every few seconds must not fill the browser with cookies that no address belongs to.
+#[actix_web::test]
+async fn an_answer_in_one_step_leaves_no_login_cookie_behind() {
+    let hub = TestHub::start().await;
+    let browser = signed_in(&hub, "angela").await;
+    hub.advance(2 * MINUTE);
+    for request in [silent("bakery"), silent("clinic"), silent("bakery").with("max_age", "0")] {
+        let answer = browser.get(&request.url()).await;
+        assert_eq!((answer.status, answer.header("set-cookie")), (303, ""), "{}", answer.header("location"));
+    }
+}
+
 #[actix_web::test]
 async fn with_a_session_prompt_none_gets_a_code_at_once() {
     let hub = TestHub::start().await;

@@ -96,6 +96,8 @@ async function assertSignedIn(page, level = 'eidas1') {
   // Both tokens' headers stand there: of the signature, and on high of the encryption around it.
   assert.equal(text.match(/"alg": "ES256"/g).length, 2);
   assert.equal(text.match(/"enc": "A256GCM"/g)?.length ?? 0, level === 'eidas1' ? 0 : 2);
+  // And what the data provider that was called with the access token learned of it.
+  assert.ok(text.includes('"active": true') && text.includes(`"aud": "demo-data${level === 'eidas1' ? '' : '-high'}"`), text);
 }
 
 const runs = [

@@ -76,6 +76,31 @@ test('whoever keeps their session at the identity provider comes back all the sa
   assert.equal(new URL(back.url).searchParams.get('state'), state);
 });
 
+test('a logout whose answer got lost, or that was clicked twice, still reaches the identity provider, and comes back where it should', async () => {
+  const { hub, sp, other } = federation;
+  const { browser, tokens } = await signedIn();
+  const elsewhere = await discover(hub, other);
+  const asked = await request(elsewhere, other, { prompt: 'none' });
+  const theirs = await oidc.authorizationCodeGrant(elsewhere, new URL((await browser.step(asked.url)).location), {
+    pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce, idTokenExpected: true,
+  });
+  const held = new Map(browser.cookies(hub.base));
+  const state = random();
+  const first = await browser.step(endSession(tokens, state));
+  const again = () => { for (const [name, value] of held) browser.cookies(hub.base).set(name, value); };
+  again();
+  assert.equal((await browser.step(endSession(tokens, state))).location, first.location);
+  // Another request of the same browser has another way back: it is not sent on the first one's.
+  again();
+  const out = new URL(endSession(tokens, state));
+  for (const [name, value] of [['id_token_hint', theirs.id_token], ['post_logout_redirect_uri', other.postLogoutUri], ['client_id', other.id]]) out.searchParams.set(name, value);
+  assert.equal((await browser.step(out.href)).location, `${other.postLogoutUri}?state=${state}`);
+  const back = await browser.submit(await browser.open(first.location), { pick: confirming, values: { logout: 'yes' }, stopAt: sp.postLogoutUri });
+  assert.equal(new URL(back.url).searchParams.get('state'), state);
+  // Without the cookie nothing of it is told.
+  assert.equal((await new Browser().step(endSession(tokens, state))).location, `${sp.postLogoutUri}?state=${state}`);
+});
+
 test('R174 R178: an address one byte off, a short state or another hub\'s token leaves the session alone', async () => {
   const { hub, idp, sp } = federation;
   const { browser, tokens } = await signedIn();

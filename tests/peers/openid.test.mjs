@@ -31,7 +31,7 @@ before(async () => {
     port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"',
     sps: [{
       ...sp, redirectUris: [sp.redirectUri], scopes: SCOPES,
-      extra: 'rules = "openid"\nconsent = "none"\ntoken_endpoint_auth_method = "client_secret_basic"',
+      extra: 'rules = "openid"\nconsent = "none"',
     }],
     connectors: {
       real: `name = { en = "Real provider" }
@@ -95,6 +95,14 @@ test('PKCE, for a client that uses it', async () => {
   assert.equal(tokens.claims().aud, sp.id);
   const back = await logIn(new Browser(), asked);
   await assert.rejects(oidc.authorizationCodeGrant(client, back, { pkceCodeVerifier: oidc.randomPKCECodeVerifier() }), { error: 'invalid_grant' });
+});
+
+test('a secret in the form, which is what openid-client does unasked', async () => {
+  const unasked = await oidc.discovery(
+    new URL(`${hub.issuer}/.well-known/openid-configuration`), sp.id, sp.secret, undefined, { execute: [oidc.allowInsecureRequests] },
+  );
+  const tokens = await oidc.authorizationCodeGrant(unasked, await logIn(new Browser(), {}), { idTokenExpected: true });
+  assert.equal(tokens.claims().aud, sp.id);
 });
 
 test('form_post', async () => {

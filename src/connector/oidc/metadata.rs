@@ -9,8 +9,8 @@ use openidconnect::core::{
     CoreSubjectIdentifierType,
 };
 use openidconnect::{
-    AdditionalProviderMetadata, AuthType, AuthUrl, ClientId, ClientSecret, EndpointNotSet, EndpointSet, HttpRequest,
-    HttpResponse, IssuerUrl, JsonWebKeySet, ProviderMetadata, TokenUrl,
+    AdditionalProviderMetadata, AuthType, AuthUrl, ClientId, ClientSecret, HttpRequest, HttpResponse, IssuerUrl, JsonWebKeySet,
+    ProviderMetadata, TokenUrl,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -18,20 +18,17 @@ use url::Url;
 
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
 use crate::connector::ConnectorFault;
+use crate::connector::code_flow::Client;
 use crate::egress::guard::Guard;
 use crate::egress::kept::{Fetched, life_of};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
 
-/// The crate's client with authorization and token endpoints. Its key set stays empty: ID tokens are opened by
-/// `token::verify`.
-pub type UpstreamClient = CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
-
 /// An identity provider's addresses, admitted by the guard.
 pub struct Provider {
     pub issuer: IssuerUrl,
-    pub client: UpstreamClient,
+    pub client: Client,
     pub token_endpoint: String,
     pub userinfo_endpoint: Option<Url>,
     pub jwks_uri: Url,

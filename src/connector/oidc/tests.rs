@@ -288,7 +288,7 @@ async fn odd_token_and_userinfo_answers_have_their_own_codes() {
         (body(200, "[]"), ErrorCode::IdpTokenAnswer),
         (body(200, r#"{"access_token":"at-1","access_token":"at-2","token_type":"Bearer"}"#), ErrorCode::IdpTokenAnswer),
         (body(200, r#"{"access_token":"at-1","id_token":"x"}"#), ErrorCode::IdpTokenAnswer),
-        (body(200, r#"{"access_token":"at-1","token_type":"mac","id_token":"x"}"#), ErrorCode::IdpTokenAnswer),
+        (body(200, r#"{"access_token":"at-1","token_type":"mac","id_token":"x"}"#), ErrorCode::IdpTokenType),
         (body(200, &" ".repeat(2 << 20)), ErrorCode::IdpTooLarge),
     ];
     for (number, (told, expected)) in table.into_iter().enumerate() {

@@ -1,18 +1,13 @@
 //! User information (OpenID Connect Core 1.0, 5.3): plain JSON over TLS, or a JWS where one is registered.
 //!
-//! Owns: the call and every check on the answer. Must not know: which claims a login needs.
+//! Owns: every check on the answer. Must not know: which claims a login needs.
 //! The crate is not used here: it knows RS256 only, and does not look at `exp`.
 
-use http::header::{ACCEPT, AUTHORIZATION};
-use openidconnect::HttpRequest;
 use serde_json::{Map, Value};
-use url::Url;
 
 use super::id_token::TOLERANCE;
 use crate::connector::ConnectorFault;
-use crate::egress::guard::Guard;
 use crate::env::Timestamp;
-use crate::ids::Secret;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
@@ -23,26 +18,6 @@ pub struct Expected<'a> {
     pub issuer: &'a str,
     pub client_id: &'a str,
     pub now: Timestamp,
-}
-
-/// Asks with the access token; the body as it came.
-///
-/// # Errors
-/// The call fails, or the answer's status is not 200.
-pub async fn ask(endpoint: &Url, access_token: &Secret<String>, guard: &Guard) -> Result<Vec<u8>, ConnectorFault> {
-    let request: HttpRequest = http::Request::get(endpoint.as_str())
-        .header(ACCEPT, "application/json, application/jwt")
-        .header(AUTHORIZATION, format!("Bearer {}", access_token.reveal()))
-        .body(Vec::new())
-        .map_err(|_| ConnectorFault::new(ErrorCode::IdpTokenAnswer, "the access token is not printable ASCII"))?;
-    let answer = guard.send(request).await?;
-    match answer.status().as_u16() {
-        200 => Ok(answer.into_body()),
-        status @ (401 | 403) => {
-            Err(ConnectorFault::new(ErrorCode::UserinfoRefused, format!("userinfo answered with status {status}")))
-        }
-        status => Err(ConnectorFault::new(ErrorCode::IdpStatus, format!("userinfo answered with status {status}"))),
-    }
 }
 
 /// Reads plain JSON.

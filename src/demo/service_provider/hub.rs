@@ -1,10 +1,12 @@
-//! The demo service provider's calls to the hub: discovery, key set, token, userinfo.
+//! The demo's calls over HTTP: the service provider's for discovery, key set, token and userinfo, and to the data provider;
+//! the data provider's for introspection.
 //!
 //! Owns: what goes over the wire, its limits. Must not know: whether an answer may be believed (that is `judge`).
 
 use std::time::Duration;
 
 use serde::Deserialize;
+use serde_json::Value;
 use url::form_urlencoded;
 
 use crate::ids::Secret;
@@ -27,7 +29,7 @@ pub enum HubFault {
     Issuer,
 }
 
-/// The members of discovery that a sign-in needs.
+/// The members of discovery that the demo needs.
 #[derive(Clone, Deserialize)]
 pub struct Metadata {
     pub issuer: String,
@@ -37,6 +39,8 @@ pub struct Metadata {
     pub jwks_uri: String,
     /// RP-Initiated Logout 1.0, 2.1.
     pub end_session_endpoint: Option<String>,
+    /// RFC 8414, 2.
+    pub introspection_endpoint: Option<String>,
     /// RFC 9207, 3.
     #[serde(default)]
     pub authorization_response_iss_parameter_supported: bool,
@@ -88,10 +92,7 @@ impl Hub {
             id_token: String,
             token_type: String,
         }
-        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        let request = self.client.post(&metadata.token_endpoint);
-        let request = request.header("content-type", "application/x-www-form-urlencoded").body(body);
-        let body = self.call(WHAT, request, None).await?;
+        let body = self.call(WHAT, self.posted(&metadata.token_endpoint, form), None).await?;
         let answer: Answer = serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))?;
         if !answer.token_type.eq_ignore_ascii_case("bearer") {
             return Err(HubFault::Malformed(WHAT));
@@ -106,6 +107,28 @@ impl Hub {
         let request = self.client.get(&metadata.userinfo_endpoint).bearer_auth(access_token.reveal());
         let body = self.call(WHAT, request, Some("application/jwt")).await?;
         String::from_utf8(body).map_err(|_| HubFault::Malformed(WHAT))
+    }
+
+    /// RFC 7662, 2, with id and secret in the form (R180).
+    pub async fn introspect(&self, metadata: &Metadata, form: &[(&str, &str)]) -> Result<Value, HubFault> {
+        const WHAT: &str = "introspection endpoint";
+        let endpoint = metadata.introspection_endpoint.as_ref().ok_or(HubFault::Malformed("configuration document"))?;
+        let body = self.call(WHAT, self.posted(endpoint, form), Some("application/json")).await?;
+        serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))
+    }
+
+    /// What the data provider at this address learns of an access token, as its answer or as what came instead.
+    pub async fn record(&self, data_provider: Option<&str>, access_token: &Secret<String>) -> Option<String> {
+        const WHAT: &str = "data provider";
+        let request = self.client.get(data_provider?).bearer_auth(access_token.reveal());
+        let told = self.call(WHAT, request, Some("application/json")).await;
+        let told = told.and_then(|body| serde_json::from_slice::<Value>(&body).map_err(|_| HubFault::Malformed(WHAT)));
+        Some(told.map_or_else(|fault| fault.to_string(), |told| format!("{told:#}")))
+    }
+
+    fn posted(&self, address: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {
+        let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
+        self.client.post(address).header("content-type", "application/x-www-form-urlencoded").body(body)
     }
 
     async fn call(

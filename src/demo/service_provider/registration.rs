@@ -35,6 +35,8 @@ pub struct Registration {
     pub alg: SigningAlg,
     /// How both are sealed as well; `None` where they are only signed.
     pub sealing: Option<Sealing>,
+    /// An API of this hub's federation, to be called with an access token.
+    pub data_provider: Option<String>,
 }
 
 impl Settings {

@@ -114,6 +114,7 @@ fn service_provider_of(standard: &str, high: &str) -> This {
         scopes: "openid given_name".into(),
         alg: SigningAlg::ES256,
         sealing,
+        data_provider: None,
     };
     let settings = Settings {
         redirect_uri: "http://localhost:9/callback".into(),

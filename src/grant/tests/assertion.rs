@@ -50,7 +50,7 @@ impl Hub {
     fn of_signers(capacities: Capacities, services: Vec<Service>) -> Self {
         let mut hub = Self::with(capacities);
         hub.grants.federation = federation_of(services);
-        hub.grants.client_keys = Arc::new(KeyDirectory::new(&hub.grants.federation, &hub.grants.metrics).unwrap());
+        hub.grants.client_keys = Arc::new(KeyDirectory::new(&hub.grants.federation.load(), &hub.grants.metrics).unwrap());
         hub
     }
 

@@ -61,9 +61,9 @@ fn hub() -> Hub {
 
 fn with(providers: impl IntoIterator<Item = DataProvider>) -> Hub {
     let mut hub = Hub::new();
-    let federation = Federation::clone(&federation(true)).with_data_providers(providers);
+    let federation = Federation::clone(&federation(true).load()).with_data_providers(providers);
     hub.grants.client_keys = Arc::new(KeyDirectory::new(&federation, &hub.grants.metrics).unwrap());
-    hub.grants.federation = Arc::new(federation);
+    hub.grants.federation = federation.into();
     hub
 }
 
@@ -87,7 +87,7 @@ impl Hub {
         let mut grant = self.grant(code, &[]);
         grant.scopes = scope.split(' ').map(Scope::from).collect();
         grant.request.scopes.clone_from(&grant.scopes);
-        grant.proven.claims = self.grants.federation.claims(&grant.request, &grant.proven.identity);
+        grant.proven.claims = self.grants.federation.load().claims(&grant.request, &grant.proven.identity);
         grant
     }
 
@@ -193,8 +193,9 @@ async fn a_token_that_is_dead_or_none_of_theirs_is_inactive_and_nothing_else() {
 async fn a_service_provider_that_is_taken_out_takes_its_tokens_along() {
     let mut hub = hub();
     let token = hub.token_of("code", "openid family_name").await;
-    let providers = hub.grants.federation.active_data_providers().cloned().collect::<Vec<_>>();
-    hub.grants.federation = Arc::new(Federation::clone(&federation(false)).with_data_providers(providers));
+    let providers =
+        hub.grants.federation.load().active_data_providers().map(|provider| DataProvider::clone(provider)).collect::<Vec<_>>();
+    hub.grants.federation = Federation::clone(&federation(false).load()).with_data_providers(providers).into();
     assert_eq!(hub.told("archive", &token).await, Ok(json!({ "active": false })));
     assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
@@ -333,7 +334,7 @@ fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
     let mut vault = data_provider("vault", &["family_name"], JWT);
     vault.keys = super::seal::keys("enc");
     let services = [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
-    let federation = Federation::clone(&super::federation_of(services)).with_data_providers([vault]);
+    let federation = Federation::clone(&super::federation_of(services).load()).with_data_providers([vault]);
     let directory = KeyDirectory::new(&federation, &Arc::new(Metrics::new(OPENED).unwrap())).unwrap();
     assert!(directory.keys(&"vault".into()).is_some() && directory.keys(&"sp".into()).is_none());
 }

@@ -83,12 +83,30 @@ async fn a_logout_record_is_taken_once_within_ten_minutes_and_by_its_own_connect
 }
 
 #[tokio::test]
-async fn what_is_parked_is_no_logout_record_and_takes_a_bounded_place() {
-    let hub = Hub::with(Capacities { logouts: 1, ..ROOMY });
+async fn a_flood_of_parked_requests_is_bounded_and_takes_no_logout_records_place() {
+    let hub = Hub::with(Capacities { parked: 1, ..ROOMY });
     let pairs = [("state".to_owned(), "s".to_owned())];
     let ticket = hub.grants.park(&pairs).await.unwrap();
     assert_eq!(hub.grants.park(&pairs).await.unwrap_err(), ErrorCode::StoreFull);
     assert_eq!(hub.grants.take_destination(&"idp".into(), ticket.reveal()).await, Ok(None));
+    assert_eq!(hub.grants.keep_destination(&"idp".into(), "bits", &NOWHERE).await, Ok(()));
     assert_eq!(hub.grants.unpark(ticket.reveal()).await, Ok(Some(pairs.to_vec())));
     assert_eq!(hub.grants.unpark(ticket.reveal()).await, Ok(None));
+}
+
+#[tokio::test]
+async fn where_a_logout_led_is_told_to_its_own_repeat_for_a_minute() {
+    let hub = Hub::new();
+    let elsewhere = Destination { service_provider: Some("sp".into()), back: None };
+    hub.grants.keep_departure(&cookie("c"), &NOWHERE, "https://idp.example/end?state=s").await.unwrap();
+    let led = |value: &'static str| {
+        let grants = &hub.grants;
+        async move { grants.departure(&cookie(value), &NOWHERE).await.unwrap() }
+    };
+    let url = Some("https://idp.example/end?state=s".to_owned());
+    assert_eq!((led("c").await, led("c").await), (url.clone(), url));
+    assert_eq!(led("another").await, None);
+    assert_eq!(hub.grants.departure(&cookie("c"), &elsewhere).await, Ok(None), "another request");
+    hub.clock.advance(Duration::from_secs(60));
+    assert_eq!(led("c").await, None);
 }

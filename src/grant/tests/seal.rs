@@ -36,8 +36,8 @@ impl Hub {
 
     fn registers(&mut self, keys: KeySource, encryption: Option<AnswerEncryption>) {
         let service = Service { encryption, ..service_with("sp", keys) };
-        self.grants.federation = Arc::new(Federation::new([service], ScopeTable::default(), Unavailable::Greyed));
-        self.grants.client_keys = Arc::new(KeyDirectory::new(&self.grants.federation, &self.grants.metrics).unwrap());
+        self.grants.federation = Federation::new([service], ScopeTable::default(), Unavailable::Greyed).into();
+        self.grants.client_keys = Arc::new(KeyDirectory::new(&self.grants.federation.load(), &self.grants.metrics).unwrap());
     }
 }
 

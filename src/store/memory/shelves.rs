@@ -134,6 +134,7 @@ pub struct Shelves {
     codes: Shelf,
     tokens: Shelf,
     logouts: Shelf,
+    parked: Shelf,
     assertions: Shelf,
 }
 
@@ -146,6 +147,7 @@ impl Shelves {
             codes: Shelf::new(&grants),
             tokens: Shelf::new(&grants),
             logouts: Shelf::new(&Pool::new(capacities.logouts)),
+            parked: Shelf::new(&Pool::new(capacities.parked)),
             assertions: Shelf::new(&Pool::new(capacities.assertions)),
         }
     }
@@ -157,11 +159,13 @@ impl Shelves {
             Kind::Code => &self.codes,
             Kind::Token => &self.tokens,
             Kind::Logout => &self.logouts,
+            Kind::Parked => &self.parked,
             Kind::Assertion => &self.assertions,
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Shelf> {
-        [&self.logins, &self.sessions, &self.codes, &self.tokens, &self.logouts, &self.assertions].into_iter()
+        let Self { logins, sessions, codes, tokens, logouts, parked, assertions } = self;
+        [logins, sessions, codes, tokens, logouts, parked, assertions].into_iter()
     }
 }

@@ -88,7 +88,7 @@ const SHOWN_AT_MOST: usize = 24;
 /// An overview shows of each category at least this many.
 const OF_EACH_AT_LEAST: usize = 2;
 /// Reasons for those that can't be chosen are given at the end of the page, to no more than these.
-const UNAVAILABLE_AT_MOST: usize = 12;
+const UNAVAILABLE_AT_MOST: usize = 6;
 /// In addresses: those without a category. No category can have this id.
 const REST: &str = "_rest";
 

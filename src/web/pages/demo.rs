@@ -21,6 +21,8 @@ pub struct DemoSignedIn {
     pub claims: Vec<Fact>,
     pub id_token: TokenParts,
     pub userinfo: TokenParts,
+    /// What a data provider was told of the access token, as indented JSON.
+    pub data_provider: Option<String>,
     /// The token endpoint's answer as it came.
     pub token_answer: String,
 }

@@ -319,13 +319,14 @@ fn demo_signed_in(level: Level) -> DemoSignedIn {
             level.as_str()
         )),
         userinfo: token(format!("{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}")),
+        data_provider: Some("{\n  \"active\": true,\n  \"aud\": \"demo-data\"\n}".into()),
         token_answer: format!("{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"),
     }
 }
 
-fn log_out(service: Option<String>) -> LogOutPage {
+fn log_out(service: Option<String>, provider: Option<String>) -> LogOutPage {
     let fields = vec![Field::new("csrf", "t0ken"), Field::new("state", "\"><script>")];
-    LogOutPage { fields, service: service.map(|name| (name, "https://sp.example/".into())), provider: "Impôts".into() }
+    LogOutPage { fields, service: service.map(|name| (name, "https://sp.example/".into())), provider }
 }
 
 /// Every page and state, by name.
@@ -359,8 +360,9 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
     let fields = vec![Field::new("code", "abc"), Field::new("state", "\"><script>")];
     let service = "Mairie de Saint-Étienne".to_owned();
     add("form-post", FormPostPage { action: "https://sp.example/cb".into(), fields, service: service.clone() }.render(chrome));
-    add("log-out", log_out(None).render(chrome));
-    add("log-out-asked", log_out(Some(service.clone())).render(chrome));
+    add("log-out", log_out(None, Some(provider())).render(chrome));
+    add("log-out-nobody", log_out(None, None).render(chrome));
+    add("log-out-asked", log_out(Some(service.clone()), Some(provider())).render(chrome));
     add("logged-out", LoggedOutPage::default().render(chrome));
     let way = Some(Way::BackToService(Leave::Link { href: "https://sp.example/".into() }));
     add("logged-out-back", LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome));

@@ -85,8 +85,8 @@ pub struct LogOutPage {
     pub fields: Vec<Field>,
     /// Name and registered home page of the service provider that sent the browser, where one is proven.
     pub service: Option<(String, String)>,
-    /// The identity provider that this person signed in with.
-    pub provider: String,
+    /// The identity provider that this person signed in with; without it nobody is known to be signed in.
+    pub provider: Option<String>,
 }
 
 impl LogOutPage {

@@ -1,0 +1,39 @@
+//! What everything else knows of a connector: what the gate judges, what the choice page shows, what evidence is weighed by.
+//! How the identity provider is called is not here: that is the connector's own.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use super::connectors::ConfiguredConnector;
+use super::model::Levels;
+use super::shown::Shown;
+
+/// One connector, as its file has it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct ConnectorFacts {
+    /// For people, by language.
+    pub name: Arc<BTreeMap<String, String>>,
+    pub enabled: bool,
+    pub levels: Levels,
+    /// Methods to count on when the identity provider sends none.
+    pub amr: Vec<String>,
+    /// What this identity provider's `mfa` stands for.
+    pub mfa: Vec<String>,
+    /// What the choice page shows of it.
+    pub shown: Arc<Shown>,
+}
+
+impl ConnectorFacts {
+    #[must_use]
+    pub fn of(connector: &ConfiguredConnector) -> Self {
+        let (file, shown) = (&connector.file, Arc::new(Shown::of(connector)));
+        Self {
+            name: Arc::clone(&shown.name),
+            shown,
+            enabled: file.enabled,
+            levels: file.levels,
+            amr: file.amr.clone(),
+            mfa: file.mfa.clone(),
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Dates as identity providers write them.
+
+use crate::identity::rules::is_birthdate;
+
+/// How a date is written: `DD/MM/YYYY`, `D.M.YYYY`, `YYYYMMDD`, `MM/YYYY`, `YYYY`.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Pattern(Vec<Token>);
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Token {
+    Year,
+    Month(Digits),
+    Day(Digits),
+    Mark(char),
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Digits {
+    Two,
+    OneOrTwo,
+}
+
+/// Why a text is not a pattern.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+pub enum PatternFault {
+    #[error("has a letter or digit beside YYYY, MM, M, DD and D")]
+    Letter,
+    #[error("has a year of other than four digits, and nobody can tell which century is meant")]
+    Year,
+    #[error("names no year, or something twice, or a day without a month")]
+    Parts,
+    #[error("has M or D right before digits, so that nobody can tell where it ends")]
+    Open,
+    #[error("is longer than 32 characters")]
+    TooLong,
+}
+
+impl Pattern {
+    /// # Errors
+    /// The first rule that the text breaks.
+    pub fn parse(written: &str) -> Result<Self, PatternFault> {
+        if written.chars().count() > 32 {
+            return Err(PatternFault::TooLong);
+        }
+        let mut tokens = Vec::new();
+        let mut rest = written;
+        while let Some(c) = rest.chars().next() {
+            let run = rest.len() - rest.trim_start_matches(c).len();
+            let (token, length) = match (c, run) {
+                ('Y', 4) => (Token::Year, run),
+                ('Y', _) => return Err(PatternFault::Year),
+                ('M', 2) => (Token::Month(Digits::Two), run),
+                ('M', 1) => (Token::Month(Digits::OneOrTwo), run),
+                ('D', 2) => (Token::Day(Digits::Two), run),
+                ('D', 1) => (Token::Day(Digits::OneOrTwo), run),
+                _ if c.is_alphanumeric() => return Err(PatternFault::Letter),
+                _ => (Token::Mark(c), c.len_utf8()),
+            };
+            tokens.push(token);
+            rest = rest.get(length..).unwrap_or_default();
+        }
+        let count = |kind: fn(&Token) -> bool| tokens.iter().filter(|token| kind(token)).count();
+        let years = count(|token| matches!(token, Token::Year));
+        let (months, days) = (count(|token| matches!(token, Token::Month(_))), count(|token| matches!(token, Token::Day(_))));
+        if years != 1 || months > 1 || days > months {
+            return Err(PatternFault::Parts);
+        }
+        let open = |token: &Token| matches!(token, Token::Month(Digits::OneOrTwo) | Token::Day(Digits::OneOrTwo));
+        if tokens.iter().zip(tokens.iter().skip(1)).any(|(token, next)| open(token) && !matches!(next, Token::Mark(_))) {
+            return Err(PatternFault::Open);
+        }
+        Ok(Self(tokens))
+    }
+
+    /// The date as the identity rules write it: `YYYY-MM-DD`; a part that the pattern lacks or the text leaves at zero
+    /// is not known, as in `YYYY-MM-00`. `None` if the text is not of this pattern, or no day of the calendar.
+    #[must_use]
+    pub fn read(&self, text: &str) -> Option<String> {
+        let (mut year, mut month, mut day) = (0, 0, 0);
+        let mut rest = text;
+        for token in &self.0 {
+            match token {
+                Token::Year => year = number(&mut rest, 4)?,
+                Token::Month(digits) => month = digits.read(&mut rest)?,
+                Token::Day(digits) => day = digits.read(&mut rest)?,
+                Token::Mark(c) => rest = rest.strip_prefix(*c)?,
+            }
+        }
+        let date = format!("{year:04}-{month:02}-{day:02}");
+        (rest.is_empty() && is_birthdate(&date)).then_some(date)
+    }
+}
+
+impl Digits {
+    fn read(self, rest: &mut &str) -> Option<u16> {
+        let one = || rest.bytes().take_while(u8::is_ascii_digit).count() < 2;
+        let digits = match self {
+            Self::OneOrTwo if one() => 1,
+            Self::OneOrTwo | Self::Two => 2,
+        };
+        number(rest, digits)
+    }
+}
+
+/// Takes exactly so many digits from the front.
+fn number(rest: &mut &str, digits: usize) -> Option<u16> {
+    let (taken, left) = rest.split_at_checked(digits)?;
+    if !taken.bytes().all(|c| c.is_ascii_digit()) {
+        return None;
+    }
+    *rest = left;
+    taken.parse().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn dates_by_table() {
+        for (pattern, text, date) in [
+            ("DD/MM/YYYY", "24/08/1962", Some("1962-08-24")),
+            ("DD/MM/YYYY", "00/08/1962", Some("1962-08-00")),
+            ("DD/MM/YYYY", "00/00/1962", Some("1962-00-00")),
+            ("DD/MM/YYYY", "08/24/1962", None),
+            ("DD/MM/YYYY", "29/02/1900", None),
+            ("DD/MM/YYYY", "29/02/2000", Some("2000-02-29")),
+            ("DD/MM/YYYY", "05/00/1962", None),
+            ("DD/MM/YYYY", "4/8/1962", None),
+            ("DD/MM/YYYY", "24-08-1962", None),
+            ("DD/MM/YYYY", "24/08/62", None),
+            ("DD/MM/YYYY", "24/08/1962 ", None),
+            ("DD/MM/YYYY", "24/08/19620", None),
+            ("DD/MM/YYYY", "24/08/0000", None),
+            ("DD/MM/YYYY", "+4/08/1962", None),
+            ("DD/MM/YYYY", "٢٤/08/1962", None),
+            ("DD/MM/YYYY", "", None),
+            ("MM/DD/YYYY", "08/24/1962", Some("1962-08-24")),
+            ("D.M.YYYY", "4.8.1962", Some("1962-08-04")),
+            ("D.M.YYYY", "24.12.1962", Some("1962-12-24")),
+            ("D.M.YYYY", "124.12.1962", None),
+            ("D. M. YYYY", "4. 8. 1962", Some("1962-08-04")),
+            ("YYYYMMDD", "19620824", Some("1962-08-24")),
+            ("YYYYMMDD", "1962082", None),
+            ("YYYY-MM-DD", "1962-08-24", Some("1962-08-24")),
+            ("YYYY-MM-DD", "1962-08-24T00:00:00Z", None),
+            ("YYYY年M月D日", "1962年8月24日", None),
+            ("MM/YYYY", "08/1962", Some("1962-08-00")),
+            ("YYYY", "1962", Some("1962-00-00")),
+        ] {
+            let read = Pattern::parse(pattern).ok().and_then(|pattern| pattern.read(text));
+            assert_eq!(read.as_deref(), date, "{pattern} {text:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_no_pattern_says_why() {
+        for (pattern, fault) in [
+            ("DD/MM/YY", PatternFault::Year),
+            ("DD/MM/YYYYY", PatternFault::Year),
+            ("DD/MMM/YYYY", PatternFault::Letter),
+            ("%d/%m/%Y", PatternFault::Letter),
+            ("dd/mm/yyyy", PatternFault::Letter),
+            ("YYYY-MM-DDTHH:mm", PatternFault::Letter),
+            ("", PatternFault::Parts),
+            ("DD/MM", PatternFault::Parts),
+            ("DD/YYYY", PatternFault::Parts),
+            ("MM/MM/YYYY", PatternFault::Parts),
+            ("DMYYYY", PatternFault::Open),
+            ("YYYY-----------------------------", PatternFault::TooLong),
+        ] {
+            assert_eq!(Pattern::parse(pattern), Err(fault), "{pattern}");
+        }
+    }
+}
