@@ -2,6 +2,7 @@
 //!
 //! A [`Program`] is a value, not a set of globals: a test or the demo runs several in one process.
 
+pub mod administer;
 mod check;
 pub mod explain;
 mod keys;
@@ -42,6 +43,7 @@ use crate::store::{Capacities, Store};
 use crate::telemetry::Metrics;
 use crate::token::keyfiles;
 use crate::token::keyring::JWKS_CACHE;
+use crate::web::admin::{self, Admin};
 use crate::web::cookies::Cookies;
 use crate::web::pages;
 use crate::web::private::{self, Readiness};
@@ -66,6 +68,8 @@ pub enum BuildFault {
     OwnKeys(#[from] crate::token::verify::OpenFault),
     #[error("the connector {id} can't work: {fault}")]
     Connector { id: String, fault: connector::ConnectorRefused },
+    #[error(transparent)]
+    Blocks(#[from] crate::actor::blocks::BlocksFault),
     #[error("the register can't be loaded: {0}")]
     Register(String),
     #[error(transparent)]
@@ -108,6 +112,7 @@ pub struct Program {
     shell: Arc<Shell>,
     metrics: Arc<Metrics>,
     readiness: Arc<Readiness>,
+    admin: Arc<Admin>,
     arbiters: Vec<Arbiter>,
     workers: usize,
     shutdown: Duration,
@@ -121,8 +126,19 @@ impl Program {
     pub fn build(loaded: &Loaded, parts: Parts) -> Result<Self, BuildFault> {
         let Parts { env, keys } = parts;
         let settings = &loaded.settings;
-        let Prepared { metrics, federation, client_keys, keys, connector_means, plans, register, subject_keys, discovery, shell } =
-            prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
+        let Prepared {
+            metrics,
+            federation,
+            client_keys,
+            keys,
+            connector_means,
+            plans,
+            register,
+            blocks,
+            subject_keys,
+            discovery,
+            shell,
+        } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let store = store(loaded, &metrics);
         let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } = keys::share(keys, &settings.keys, &env);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
@@ -135,6 +151,7 @@ impl Program {
             plans,
             registry::Means {
                 federation: federation.clone(),
+                blocks,
                 calls: settings.limits.calls_per_connector,
                 metrics: Arc::clone(&metrics),
                 arbiters: handles.clone(),
@@ -204,14 +221,22 @@ impl Program {
             key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token()) + JWKS_CACHE,
             env,
         });
+        admin::report_blocks(&hub);
+        let admin = Arc::new(Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env));
         let shutdown = Duration::from_secs(settings.limits.shutdown_seconds);
-        Ok(Self { hub, shell, metrics, readiness: Arc::default(), arbiters, workers, shutdown })
+        Ok(Self { hub, shell, admin, metrics, readiness: Arc::default(), arbiters, workers, shutdown })
     }
 
     /// What an in-process test serves requests from.
     #[must_use]
     pub fn hub(&self) -> web::Data<Hub> {
         self.hub.clone()
+    }
+
+    /// What an in-process test administers the hub by.
+    #[must_use]
+    pub fn admin(&self) -> Arc<Admin> {
+        Arc::clone(&self.admin)
     }
 
     #[must_use]
@@ -239,7 +264,8 @@ impl Program {
         .disable_signals()
         .listen(public)?
         .run();
-        let private = private.map(|listener| private_server(listener, &self.readiness, &self.metrics)).transpose()?;
+        let private =
+            private.map(|listener| private_server(listener, &self.readiness, &self.metrics, &self.admin)).transpose()?;
         let handles = (public.handle(), private.as_ref().map(Server::handle));
         if let Some(private) = private {
             actix::spawn(private);
@@ -298,11 +324,16 @@ impl Running {
     }
 }
 
-fn private_server(listener: TcpListener, readiness: &Arc<Readiness>, metrics: &Arc<Metrics>) -> std::io::Result<Server> {
-    let (readiness, metrics) = (Arc::clone(readiness), Arc::clone(metrics));
+fn private_server(
+    listener: TcpListener,
+    readiness: &Arc<Readiness>,
+    metrics: &Arc<Metrics>,
+    admin: &Arc<Admin>,
+) -> std::io::Result<Server> {
+    let (readiness, metrics, admin) = (Arc::clone(readiness), Arc::clone(metrics), Arc::clone(admin));
     let server = HttpServer::new(move || {
-        let (readiness, metrics) = (Arc::clone(&readiness), Arc::clone(&metrics));
-        App::new().configure(move |config| private::configure(config, readiness, metrics))
+        let (readiness, metrics, admin) = (Arc::clone(&readiness), Arc::clone(&metrics), Arc::clone(&admin));
+        App::new().configure(move |config| private::configure(config, readiness, metrics, admin::scope(admin)))
     });
     Ok(server.workers(1).shutdown_timeout(1).disable_signals().listen(listener)?.run())
 }

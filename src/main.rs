@@ -15,9 +15,12 @@ use passerelle::telemetry;
 use passerelle::token::keyfiles::{self, Made, Purpose};
 use passerelle::token::keyring::LEAD;
 
+#[path = "main/idp.rs"]
+mod idp_command;
 #[path = "main/register.rs"]
 mod register_command;
 
+use idp_command::IdpCommand;
 use register_command::RegisterCommand;
 
 /// An identity federation hub.
@@ -65,6 +68,11 @@ enum Command {
     Keys {
         #[command(subcommand)]
         command: KeysCommand,
+    },
+    /// Identity providers of the running hub: list, block, unblock.
+    Idp {
+        #[command(subcommand)]
+        command: IdpCommand,
     },
     /// The register of natural persons.
     Register {
@@ -149,6 +157,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
             print!("{}", explanation.map_err(|unknown| unknown.to_string())?);
         }
         Command::Keys { command } => keys(command)?,
+        Command::Idp { command } => return Ok(command.run()),
         Command::Register { command } => return command.run(),
         Command::Schemas { write, reference } => schemas(write.as_deref(), reference.as_deref())?,
     }

@@ -3,9 +3,10 @@
 //! Owns: the order (the service provider's, then the hub's, then by name), and the reason in a person's terms. Must not
 //! know: how much of it a page shows. Whether a connector may serve is the gate's to say, here as everywhere.
 
+use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use super::registry::{Connectors, facts_of};
+use super::registry::Connectors;
 use crate::assurance::{At, Level};
 use crate::config::connector_rules::Order;
 use crate::config::logo::Logo;
@@ -22,16 +23,19 @@ pub struct ChoiceEntry {
     pub obstacle: Option<Obstacle>,
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Obstacle {
     Off,
+    /// A kill switch is in force: the operator's word for the person by language, empty without one.
+    Blocked(Arc<BTreeMap<String, String>>),
     NotForThisService,
     LevelTooLow,
 }
 
-impl From<Closed> for Obstacle {
-    fn from(closed: Closed) -> Self {
+impl Obstacle {
+    fn of(closed: Closed, word: impl FnOnce() -> Arc<BTreeMap<String, String>>) -> Self {
         match closed {
+            Closed::ConnectorBlocked | Closed::Suspended => Self::Blocked(word()),
             Closed::ConnectorUnknown | Closed::ConnectorOff => Self::Off,
             Closed::ServiceProviderInactive | Closed::Blocked => Self::NotForThisService,
             Closed::LevelTooHigh | Closed::LevelTooLow => Self::LevelTooLow,
@@ -45,15 +49,16 @@ impl Connectors {
     #[must_use]
     pub fn choices(&self, client_id: &ClientId, level: Level, language: &str) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
-        let service = federation.active(client_id).map(AsRef::as_ref);
         let unnamed = Order::default();
-        let order = service.map_or(&unnamed, |service| service.order.as_ref());
+        let order = federation.active(client_id).map_or(&unnamed, |service| service.order.as_ref());
         let known = order.over(federation.lineup().in_language(language)).filter_map(|id| Some((id, federation.connector(id)?)));
         known
             .map(|(id, facts)| ChoiceEntry {
                 id: id.clone(),
                 shown: Arc::clone(&facts.shown),
-                obstacle: gate::may(&facts_of(service, id, Some(facts)), At::Asked(level)).err().map(Obstacle::from),
+                obstacle: gate::may(&self.facts_in(&federation, client_id, id), At::Asked(level))
+                    .err()
+                    .map(|closed| Obstacle::of(closed, || self.word(client_id, id))),
             })
             .collect()
     }

@@ -11,6 +11,7 @@
 //!                                              └▶ ConnectorActor (one per IdP)             └▶ register, grant
 //! ```
 
+pub mod blocks;
 mod choices;
 pub mod connector;
 mod identify;

@@ -1,6 +1,8 @@
 //! The registry: it starts an actor for each connector, replaces one that has died, and publishes an immutable map of the
 //! ways to them. What is so of a connector is in the federation's snapshot; an actor is only a way to call.
 
+mod blocked;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -8,15 +10,18 @@ use std::time::Duration;
 use actix::prelude::*;
 use arc_swap::ArcSwap;
 
+use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorHandle};
 use crate::assurance::At;
-use crate::config::{ConfiguredConnector, ConnectorFacts, Current, Federation, Service};
+use crate::config::{ConfiguredConnector, ConnectorFacts, Current, Federation};
 use crate::connector::Connector;
 use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, Closed};
 use crate::telemetry::Metrics;
+
+pub use blocked::{BlockRow, By, ConnectorRow, ConnectorState, NewBlock, Unset};
 
 /// How often the registry looks for connector actors that have died.
 const ROUND: Duration = Duration::from_secs(1);
@@ -62,6 +67,8 @@ type Actors = BTreeMap<ConnectorId, Arc<Entry>>;
 pub struct Connectors {
     actors: Arc<ArcSwap<Actors>>,
     pub(super) federation: Current,
+    /// Kill switches by command.
+    blocks: Blocks,
 }
 
 impl Connectors {
@@ -75,37 +82,27 @@ impl Connectors {
         self.actors.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
     }
 
-    /// The connector's actor, unless its file switches it off.
+    /// The connector's actor, unless its file switches it off, or a block for everybody is in force.
     pub(super) fn enabled(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
-        let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled);
+        let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled) && !self.is_blocked(id);
         self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
     }
 
     pub(super) fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
         self.actors.load().get(id).map(|entry| Arc::clone(&entry.plan.connector))
     }
-
-    /// The facts that the gate judges, as they are now.
-    #[must_use]
-    pub fn facts(&self, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
-        gate_facts(&self.federation.load(), client_id, id)
-    }
 }
 
 /// What the gate judges, of a service provider and of a connector that exists or not; also for whoever explains it.
 #[must_use]
 pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
-    facts_of(federation.active(client_id).map(AsRef::as_ref), id, federation.connector(id).map(AsRef::as_ref))
-}
-
-/// The same of a service provider and a connector that have been looked up; `None` for one that is not active, or not there.
-pub(super) fn facts_of(service: Option<&Service>, id: &ConnectorId, connector: Option<&ConnectorFacts>) -> gate::Facts {
+    let service = federation.active(client_id);
     gate::Facts {
         service_provider: match service {
             Some(_) => gate::ServiceProvider::Active,
             None => gate::ServiceProvider::Inactive,
         },
-        connector: connector.map_or(gate::Connector::Unknown, state),
+        connector: federation.connector(id).map_or(gate::Connector::Unknown, |connector| state(connector)),
         pairing: match service {
             Some(service) if !service.admitted.includes(id) => gate::Pairing::Blocked,
             Some(_) | None => gate::Pairing::Allowed,
@@ -126,6 +123,8 @@ impl Gate for Connectors {
         gate::may(&self.facts(client_id, connector), at).map_err(|closed| match closed {
             Closed::ConnectorUnknown => ErrorCode::IdpUnknown,
             Closed::ConnectorOff => ErrorCode::IdpOff,
+            Closed::ConnectorBlocked => ErrorCode::IdpBlocked,
+            Closed::Suspended => ErrorCode::IdpBlockedForService,
             Closed::ServiceProviderInactive | Closed::Blocked => ErrorCode::GateClosed,
             Closed::LevelTooHigh | Closed::LevelTooLow => ErrorCode::AcrTooLow,
         })
@@ -151,6 +150,7 @@ pub struct Registry {
 /// What the registry works with.
 pub struct Means {
     pub federation: Current,
+    pub blocks: Blocks,
     /// Calls to one identity provider at once.
     pub calls: usize,
     pub metrics: Arc<Metrics>,
@@ -166,8 +166,8 @@ impl Registry {
     /// view, already filled.
     #[must_use]
     pub fn start(plans: Vec<Plan>, means: Means) -> Connectors {
-        let Means { federation, calls, metrics, arbiters, reader, reload } = means;
-        let connectors = Connectors { actors: Arc::default(), federation };
+        let Means { federation, blocks, calls, metrics, arbiters, reader, reload } = means;
+        let connectors = Connectors { actors: Arc::default(), federation, blocks };
         let registry = Self { connectors: connectors.clone(), calls, metrics, arbiters, reader, reload };
         registry.apply(Changes { plans, gone: Vec::new() });
         match registry.arbiters.first().cloned() {

@@ -177,6 +177,10 @@ fn observe(means: &Means, before: &'static str, login: &Login, answer: &Answer) 
         Answer::Problem(problem) => {
             at_level!(problem.code, support_id, state = after, "a login step was refused");
         }
+        Answer::Blocked(banner) => {
+            let connector = banner.connector.as_ref().map(tracing::field::display);
+            at_level!(banner.code, support_id, connector, state = before, "a login was stopped by a block");
+        }
         Answer::ServiceProvider { .. } if before != after => {
             let client_id = &login.ticket.request.client_id;
             match login.end().and_then(Result::err) {

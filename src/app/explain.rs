@@ -169,7 +169,13 @@ impl fmt::Display for Explanation {
 const fn consequence(closed: Closed) -> &'static str {
     match closed {
         Closed::ServiceProviderInactive => "every request of it ends on a page, and it hears nothing",
-        Closed::ConnectorUnknown | Closed::ConnectorOff | Closed::Blocked | Closed::LevelTooHigh | Closed::LevelTooLow => {
+        Closed::ConnectorUnknown
+        | Closed::ConnectorOff
+        | Closed::ConnectorBlocked
+        | Closed::Blocked
+        | Closed::Suspended
+        | Closed::LevelTooHigh
+        | Closed::LevelTooLow => {
             "it is greyed on the choice page, a hint to it is ignored, and a session that began there is not reused"
         }
     }

@@ -7,6 +7,7 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::{BuildFault, Keys, keys, register};
+use crate::actor::blocks::Blocks;
 use crate::actor::registry::{Changes, Known, Plan, Reader};
 use crate::config::{ConfiguredConnector, Current, Federation, Loaded};
 use crate::connector;
@@ -33,6 +34,7 @@ pub(super) struct Prepared {
     pub connector_means: connector::Means,
     pub plans: Vec<Plan>,
     pub register: register::Read,
+    pub blocks: Blocks,
     pub subject_keys: SubjectKeys,
     pub discovery: String,
     pub shell: Arc<Shell>,
@@ -59,6 +61,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
         Platform::High => Some(register::Read::None),
         Platform::Standard => metrics.as_ref().and_then(|metrics| keep(&mut faults, register::read(loaded, metrics, now))),
     };
+    let blocks = keep(&mut faults, Blocks::load(&settings.state, env));
     let subject_keys = keep(&mut faults, SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()));
     let discovery = federation.as_ref().and_then(|federation| keep(&mut faults, discovery_document(loaded, federation)));
     let shell = metrics.as_ref().and_then(|metrics| keep(&mut faults, shell(loaded, env, metrics)));
@@ -72,6 +75,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
             connector_means,
             plans: plans.into_iter().collect::<Option<_>>()?,
             register: register?,
+            blocks: blocks?,
             subject_keys: subject_keys?,
             discovery: discovery?,
             shell: shell?,

@@ -8,11 +8,12 @@ use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
+use super::blocks::Block;
 use super::logo::Logo;
 use super::model::{ConnectorFile, ConnectorKind, KINDS, OidcKind, PersonaKind, SecretRef, Settings, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::{Source, problem_of_file};
-use super::{Context, oauth2, secrets, text, toml_files};
+use super::{Context, blocks, oauth2, secrets, text, toml_files};
 
 /// A connector whose file holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -23,6 +24,8 @@ pub struct ConfiguredConnector {
     /// The hub's secret at the identity provider; `None` for kinds that have none.
     pub client_secret: Option<Secret<String>>,
     pub logo: Option<Logo>,
+    /// From its `[[block]]` tables.
+    pub blocks: Vec<Block>,
 }
 
 /// Whether `persona` connectors are allowed.
@@ -93,11 +96,9 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
         *path = context.folder.join(&*path);
     }
     let logo = logo(&source, &file, path.parent().unwrap_or(Path::new("")), &mut problems);
-    if problems.is_empty() {
-        Ok(ConfiguredConnector { id: ConnectorId::from(stem), file, client_secret, logo })
-    } else {
-        Err(problems)
-    }
+    let id = ConnectorId::from(stem);
+    let blocks = blocks::of_file(&source, &id, &file.block, &mut problems);
+    if problems.is_empty() { Ok(ConfiguredConnector { id, file, client_secret, logo, blocks }) } else { Err(problems) }
 }
 
 fn check(

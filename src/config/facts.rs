@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use super::blocks::Block;
 use super::connectors::ConfiguredConnector;
 use super::model::Levels;
 use super::shown::Shown;
@@ -21,12 +22,14 @@ pub struct ConnectorFacts {
     pub mfa: Vec<String>,
     /// What the choice page shows of it.
     pub shown: Arc<Shown>,
+    /// Kill switches of its file.
+    pub blocks: Arc<[Block]>,
 }
 
 impl ConnectorFacts {
     #[must_use]
-    pub fn of(connector: &ConfiguredConnector) -> Self {
-        let (file, shown) = (&connector.file, Arc::new(Shown::of(connector)));
+    pub fn of(configured: &ConfiguredConnector) -> Self {
+        let (file, shown) = (&configured.file, Arc::new(Shown::of(configured)));
         Self {
             name: Arc::clone(&shown.name),
             shown,
@@ -34,6 +37,7 @@ impl ConnectorFacts {
             levels: file.levels,
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),
+            blocks: configured.blocks.clone().into(),
         }
     }
 }

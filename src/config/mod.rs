@@ -6,7 +6,9 @@
 //! `data-providers/*.toml`, `scopes.toml`, the theme, and the connectors' folder. It gives either a whole, checked [`Loaded`] or every
 //! [`Problem`] that was found; never a part. A running hub re-reads connectors alone, by [`connectors::load_folder`].
 
+pub mod access;
 mod address;
+pub mod blocks;
 mod client_auth;
 pub mod client_keys;
 pub mod connector_rules;
@@ -35,6 +37,8 @@ mod together;
 mod validity;
 
 #[cfg(test)]
+mod blocks_tests;
+#[cfg(test)]
 mod committed;
 #[cfg(test)]
 mod kinds_tests;
@@ -46,6 +50,7 @@ use std::path::{Path, PathBuf};
 
 use url::Url;
 
+pub use blocks::Block;
 pub use client_keys::{AnswerEncryption, JwksUri, KeySource};
 pub use connectors::{ConfiguredConnector, Sandbox};
 pub use current::Current;
@@ -63,10 +68,10 @@ pub use service_providers::RegisteredClient;
 pub use settings::SubjectKeys;
 pub use text::in_language;
 pub use theme::Theme;
-pub use validity::{Standing, Validity};
+pub use validity::{Flaw, Standing, Validity, in_rfc3339};
 
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId};
+use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use source::{Source, problem_of_file};
 
@@ -80,6 +85,8 @@ pub struct Loaded {
     pub issuer: String,
     /// By version: at least one, each of at least 32 bytes.
     pub subject_keys: SubjectKeys,
+    /// What whoever administers the running hub proves itself with; nobody does without.
+    pub admin_token: Option<Secret<String>>,
     /// What the `http` register is called with; empty for another.
     pub register: RegisterCredentials,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
@@ -181,6 +188,9 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         service_providers::reachable(&drafts, connectors, platform, problems);
         warnings.extend(service_providers::unknown_connectors(&drafts, connectors));
         warnings.extend(of_connectors.iter().cloned());
+        let known = drafts.iter().map(|draft| &draft.file.client_id).collect();
+        let folder = checked.as_ref().map_or(folder, |checked| checked.settings.connectors.as_path());
+        warnings.extend(blocks::warnings(folder, connectors.values(), &known));
     }
     let scopes_or_built_in = scopes.clone().unwrap_or_default();
     warnings.extend(drafts.iter().filter_map(warning_of_service_provider));
@@ -213,6 +223,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         settings: checked.settings,
         base_url: checked.base_url,
         subject_keys: checked.subject_keys,
+        admin_token: checked.admin_token,
         register: checked.register,
         service_providers,
         data_providers,
@@ -226,8 +237,8 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
 fn overlaid(source: Source, environment: &Environment, mut reserved: BTreeSet<String>, problems: &mut Vec<Problem>) -> Source {
     reserved.extend(source.variables_referred_to());
     // `PASSERELLE_SUBJECT_KEY__ENV=NAME` refers to NAME as a file would.
-    let through = environment.var("PASSERELLE_SUBJECT_KEY__ENV").map(ToOwned::to_owned);
-    reserved.extend(through);
+    let through = ["PASSERELLE_SUBJECT_KEY__ENV", "PASSERELLE_PRIVATE__ADMIN_TOKEN__ENV"];
+    reserved.extend(through.into_iter().filter_map(|name| environment.var(name)).map(ToOwned::to_owned));
     let schema = schema::of::<Settings>();
     let overlay = environment::overlay(environment, &schema::Node::root(&schema), &reserved, problems);
     source.under(overlay)

@@ -24,8 +24,8 @@ pub struct Settings {
     pub base_url: String,
     /// What browsers and service providers reach.
     pub public: Listener,
-    /// Health and metrics; never to be reached from outside.
-    pub private: Listener,
+    /// Health, metrics and administration; never to be reached from outside.
+    pub private: PrivateListener,
     /// Prefix of cookie names; cookies ignore ports, so two hubs on one host need two prefixes.
     #[serde(default = "defaults::cookie_prefix")]
     pub cookie_prefix: String,
@@ -59,6 +59,9 @@ pub struct Settings {
     /// Folder of connector files.
     #[serde(default = "defaults::connectors")]
     pub connectors: PathBuf,
+    /// Folder that the hub itself writes to: what `passerelle idp block` was told is kept there across restarts.
+    #[serde(default = "defaults::state")]
+    pub state: PathBuf,
     /// Theme file; the built-in theme when absent.
     #[serde(default)]
     pub theme: Option<PathBuf>,
@@ -80,6 +83,16 @@ pub struct Settings {
 pub struct Listener {
     /// Address and port, `127.0.0.1:8080`; port 0 takes a free one.
     pub listen: SocketAddr,
+}
+
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct PrivateListener {
+    /// Address and port, `127.0.0.1:9090`; port 0 takes a free one.
+    pub listen: SocketAddr,
+    /// What `passerelle idp` proves itself with: at least 32 characters. Without it there is no `/admin/…`.
+    #[serde(default)]
+    pub admin_token: Option<SecretRef>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -465,8 +478,31 @@ pub struct ConnectorFile {
     /// What this identity provider's `mfa` stands for, as `["pwd", "otp"]`.
     #[serde(default)]
     pub mfa: Vec<String>,
+    /// `[[block]]`: times at which this identity provider must not be used.
+    #[serde(default)]
+    pub block: Vec<BlockTable>,
     /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.persona]`.
     pub kind: ConnectorKind,
+}
+
+/// A kill switch, written in the connector's file. `passerelle idp block` sets one without a file.
+#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct BlockTable {
+    /// Why, for operators: 1 to 200 characters, shown by `passerelle idp list` and in the log.
+    pub reason: String,
+    /// What persons are told, by language (`fr`, `en`): at most 300 characters each; a standard sentence when absent.
+    #[serde(default)]
+    pub message: BTreeMap<String, String>,
+    /// Only for these service providers, by client_id; for all of them when absent.
+    #[serde(default)]
+    pub service_providers: Option<Vec<ClientId>>,
+    /// In force from this moment on, as `2027-03-01T00:00:00Z`; absent: at once.
+    #[serde(default)]
+    pub from: Option<String>,
+    /// In force up to this moment, itself excluded; absent: until the table is removed.
+    #[serde(default)]
+    pub until: Option<String>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
@@ -644,6 +680,9 @@ pub(crate) mod defaults {
     }
     pub fn connectors() -> PathBuf {
         "../connectors".into()
+    }
+    pub fn state() -> PathBuf {
+        "state".into()
     }
     pub fn oidc_scopes() -> Vec<Scope> {
         ["openid", "identite_pivot", "email", "preferred_username"].map(Scope::from).to_vec()

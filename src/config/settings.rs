@@ -12,6 +12,7 @@ use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 
 use super::Context;
+use super::access;
 use super::address::{self, Http};
 use super::model::defaults::REMEMBER_DAYS;
 use super::model::{Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, SubjectSource};
@@ -27,6 +28,7 @@ pub struct Checked {
     pub settings: Settings,
     pub base_url: Url,
     pub subject_keys: SubjectKeys,
+    pub admin_token: Option<Secret<String>>,
     pub register: RegisterCredentials,
 }
 
@@ -91,12 +93,13 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
         problems.push(source.problem("private.listen", "is the public listener's address", "choose another port"));
     }
+    let admin_token = access::admin_token(source, &settings.private, context).map_err(|problem| problems.push(problem));
     let subject_keys = subject_keys(source, &settings, context, problems)?;
-    let base_url = base_url?;
+    let (base_url, admin_token) = (base_url?, admin_token.ok()?);
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
     let register = register.unwrap_or_default();
-    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys, register })
+    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys, admin_token, register })
 }
 
 /// `subject_key` is version 1 alone; `subject_keys` holds every version there is.
@@ -277,7 +280,7 @@ pub(super) fn within(source: &Source, key: &str, value: u64, (least, most): (u64
 }
 
 fn join_paths(settings: &mut Settings, folder: &Path) {
-    let paths = [Some(&mut settings.keys), Some(&mut settings.connectors), settings.theme.as_mut()];
+    let paths = [Some(&mut settings.keys), Some(&mut settings.connectors), Some(&mut settings.state), settings.theme.as_mut()];
     for path in paths.into_iter().flatten() {
         *path = folder.join(&*path);
     }

@@ -3,7 +3,9 @@
 //!
 //! Owns: how dates are written, and what they mean. Must not know: what o'clock it is; whoever asks says so.
 
-use chrono::DateTime;
+use std::fmt;
+
+use chrono::{DateTime, SecondsFormat};
 
 use crate::env::Timestamp;
 
@@ -39,22 +41,55 @@ impl Validity {
 
     /// Reads the two dates that stand below `key`.
     pub fn read(source: &Source, key: &str, not_before: Option<&str>, not_after: Option<&str>) -> Result<Self, Problem> {
-        let moment = |name: &str, text: Option<&str>| {
-            let unreadable = || {
-                let mend = "write a date, a time and a zone, as 2027-03-01T00:00:00Z or 2027-03-01T00:00:00+01:00";
-                source.problem(&format!("{key}.{name}"), "is not a moment with a time zone", mend)
-            };
+        Self::between(("not_before", not_before), ("not_after", not_after))
+            .map_err(|flaw| source.problem(&format!("{key}.{}", flaw.key), flaw.what, flaw.mend))
+    }
+
+    /// Reads two dates, each with the name that it is written under.
+    pub fn between(begin: (&str, Option<&str>), end: (&str, Option<&str>)) -> Result<Self, Flaw> {
+        let moment = |(name, text): (&str, Option<&str>)| {
+            let mend = "write a date, a time and a zone, as 2027-03-01T00:00:00Z or 2027-03-01T00:00:00+01:00";
+            let unreadable = || Flaw::new(name, "is not a moment with a time zone", mend);
             text.map(|text| parse(text).ok_or_else(unreadable)).transpose()
         };
-        let validity = Self { not_before: moment("not_before", not_before)?, not_after: moment("not_after", not_after)? };
+        let validity = Self { not_before: moment(begin)?, not_after: moment(end)? };
         match (validity.not_before, validity.not_after) {
-            (Some(begin), Some(end)) if end <= begin => {
+            (Some(from), Some(to)) if to <= from => {
                 let what = "ends before it begins, so that it is never valid";
-                Err(source.problem(&format!("{key}.not_after"), what, "write a moment later than not_before"))
+                Err(Flaw::new(end.0, what, format!("write a moment later than {}", begin.0)))
             }
             _ => Ok(validity),
         }
     }
+}
+
+/// A fault in what was written, before it is known where.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flaw {
+    /// `until`, `message.fr`.
+    pub key: String,
+    pub what: String,
+    pub mend: String,
+}
+
+impl Flaw {
+    pub fn new(key: impl Into<String>, what: impl Into<String>, mend: impl Into<String>) -> Self {
+        Self { key: key.into(), what: what.into(), mend: mend.into() }
+    }
+}
+
+impl fmt::Display for Flaw {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "{}: {}; mend: {}", self.key, self.what, self.mend)
+    }
+}
+
+/// A moment as these dates are written.
+#[must_use]
+pub fn in_rfc3339(at: Timestamp) -> String {
+    let millis = i64::try_from(at.millis()).unwrap_or(i64::MAX);
+    DateTime::from_timestamp_millis(millis)
+        .map_or_else(|| millis.to_string(), |at| at.to_rfc3339_opts(SecondsFormat::AutoSi, true))
 }
 
 /// The first of them at whose beginning more than `most` are valid.
@@ -106,6 +141,15 @@ mod tests {
         assert_eq!(first_beyond(2, &chain), None, "each begins where another ends");
         let crowded = [between(None, Some(21)), between(Some(10), Some(30)), between(Some(20), None)];
         assert_eq!(first_beyond(2, &crowded), Some(2));
+    }
+
+    #[test]
+    fn a_moment_is_read_as_it_is_written() {
+        for millis in [0, 10_250, 1_800_000_000_000, 4_102_444_800_001] {
+            let at = Timestamp::from_millis(millis);
+            assert_eq!(parse(&in_rfc3339(at)), Some(at));
+        }
+        assert_eq!(in_rfc3339(AT(1_800_000_000)), "2027-01-15T08:00:00Z");
     }
 
     #[test]

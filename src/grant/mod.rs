@@ -74,7 +74,7 @@ pub struct Lives {
 pub trait Gate: Send + Sync {
     /// May this service provider be served through this connector, at this level, now?
     /// # Errors
-    /// The reason why not: `GateClosed`, `IdpOff`, `IdpUnknown`.
+    /// The reason why not: `GateClosed`, `IdpOff`, `IdpBlocked`, `IdpBlockedForService`, `IdpUnknown`, `AcrTooLow`.
     fn may(&self, client_id: &ClientId, connector: &ConnectorId, at: At) -> Result<(), ErrorCode>;
 }
 

@@ -41,7 +41,7 @@ impl Away {
             return ticket.back_to_choice(connector, code);
         }
         if let Err(code) = (world.gate)(&attempt.connector, At::Asked(attempt.level)) {
-            return Answered::error(ticket, code);
+            return ticket.shut_out(&attempt.connector, code);
         }
         // Stored as closed before the code is used: a second callback can never reach the token endpoint.
         let state = State::Verifying(Verifying { connector: attempt.connector.clone() });

@@ -21,6 +21,13 @@ pub struct Banner {
     pub code: ErrorCode,
 }
 
+impl Banner {
+    /// A kill switch is in force.
+    pub(super) const fn is_block(code: ErrorCode) -> bool {
+        matches!(code, ErrorCode::IdpBlocked | ErrorCode::IdpBlockedForService)
+    }
+}
+
 impl Choosing {
     pub(super) fn on(self, ticket: Ticket, request: Request, world: &World<'_>) -> Step {
         match request {
@@ -30,6 +37,8 @@ impl Choosing {
             // A late duplicate of the callback that led here gets what the first one got.
             Request::Return(back) if ticket.returned.as_deref() == Some(&back.state) => self.show(ticket),
             Request::Return(_) => self.stay(ticket, ErrorCode::StateUnknown),
+            // The consent page that a kill switch came between, opened or sent again.
+            Request::Review | Request::Consent(_) if self.is_shut_out() => self.tell(ticket),
             Request::Review | Request::Consent(_) | Request::Displace => self.stay(ticket, ErrorCode::StepOutOfOrder),
         }
     }
@@ -53,6 +62,17 @@ impl Choosing {
                 choose(ticket, &connector, world)
             }
             Some(_) | None => self.show(ticket),
+        }
+    }
+
+    fn is_shut_out(&self) -> bool {
+        self.banner.as_ref().is_some_and(|banner| Banner::is_block(banner.code))
+    }
+
+    fn tell(self, ticket: Ticket) -> Step {
+        match self.banner.clone() {
+            Some(banner) => Step::stay(ticket, State::Choosing(self), Answer::Blocked(banner)),
+            None => self.show(ticket),
         }
     }
 

@@ -51,6 +51,10 @@ impl Consenting {
         match request {
             Request::Look { .. } => Step::stay(ticket, State::Consenting(self), Answer::ToConsent),
             Request::Review => {
+                // A yes to a page that leads nowhere is not asked for.
+                if let Some(code) = self.blocked(world) {
+                    return ticket.shut_out(&self.proven.authentication.connector, code);
+                }
                 let page = Answer::Consent(self.clone());
                 Step::stay(ticket, State::Consenting(self), page)
             }
@@ -63,6 +67,13 @@ impl Consenting {
             Request::Return(_) => self.stay(ticket, ErrorCode::StateUnknown),
             Request::Choose(_) | Request::Displace => self.stay(ticket, ErrorCode::StepOutOfOrder),
         }
+    }
+
+    /// A kill switch that has come into force since the authentication.
+    fn blocked(&self, world: &World<'_>) -> Option<ErrorCode> {
+        let authentication = &self.proven.authentication;
+        let answer = (world.gate)(&authentication.connector, At::Obtained(authentication.level));
+        answer.err().filter(|code| Banner::is_block(*code))
     }
 
     fn answered(self: Box<Self>, ticket: Ticket, consent: Consent, world: &World<'_>) -> Step {
@@ -79,7 +90,7 @@ impl Consenting {
     fn grant(mut self, ticket: Ticket, world: &World<'_>) -> Step {
         let authentication = &self.proven.authentication;
         if let Err(code) = (world.gate)(&authentication.connector, At::Obtained(authentication.level)) {
-            return Answered::error(ticket, code);
+            return ticket.shut_out(&authentication.connector, code);
         }
         let connector = authentication.connector.clone();
         let code = Secret::new(world.fresh.token());

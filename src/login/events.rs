@@ -164,6 +164,8 @@ pub enum Answer {
     /// 303 to the consent page.
     ToConsent,
     Consent(Box<Consenting>),
+    /// A page: the operator's kill switch stands against the identity provider that had been chosen.
+    Blocked(Banner),
     /// By the proven redirect; the session cookie is set where a login has finished.
     ServiceProvider {
         answer: SpAnswer,

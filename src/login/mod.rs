@@ -290,6 +290,18 @@ impl Ticket {
         self.back_to_choice_for(Banner { connector: Some(connector), code })
     }
 
+    /// The gate has closed behind somebody who had already chosen: the service provider hears it (decisions 1). But
+    /// a kill switch passes, another identity provider may serve, and the operator may have a word for the person: that
+    /// is a page, where one may be shown.
+    fn shut_out(self, connector: &ConnectorId, code: ErrorCode) -> Step {
+        if !Banner::is_block(code) || self.request.prompt.none {
+            return Answered::error(self, code);
+        }
+        let banner = Banner { connector: Some(connector.clone()), code };
+        let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
+        Step::settle(self, state, Answer::Blocked(banner))
+    }
+
     fn back_to_choice_for(self, banner: Banner) -> Step {
         let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
         Step::settle(self, state, Answer::Choice { banner: Some(banner) })

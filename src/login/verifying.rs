@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::upstream::Authentication;
-use super::{Answered, Effect, Identifying, State, Step, Ticket, World};
+use super::{Effect, Identifying, State, Step, Ticket, World};
 use crate::assurance::At;
 use crate::ids::ConnectorId;
 use crate::protocol::catalogue::ErrorCode;
@@ -21,7 +21,7 @@ impl Verifying {
         };
         // Asked again with the level that was really obtained (decisions 1, the gate).
         if let Err(code) = (world.gate)(&self.connector, At::Obtained(authentication.level)) {
-            return Answered::error(ticket, code);
+            return ticket.shut_out(&self.connector, code);
         }
         if authentication.level < ticket.request.level {
             // Another identity provider may reach it (decisions 8).

@@ -163,6 +163,9 @@ catalogue! {
     SealBroken = "Y020147" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer does not open with the hub's key.";
     SealUnsigned = "Y020148" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer holds claims that nobody signed.";
     SealNested = "Y020149" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's encrypted answer holds another encrypted one.";
+    // Kill switches.
+    IdpBlocked = "Y020150" 403 "access_denied" Info Policy User "error-idp-blocked" "This identity provider is blocked at the moment.";
+    IdpBlockedForService = "Y020151" 403 "access_denied" Info Policy User "error-idp-blocked-for-service" "This identity provider is blocked for this client_id at the moment.";
     UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
     IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
@@ -357,6 +360,16 @@ catalogue! {
     ShuttingDown = "Y500005" 503 "temporarily_unavailable" Info Hub User "error-unavailable" "The hub is being restarted; try again in a moment.";
     ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or offers none that fits its registration.";
     SealingFailed = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
+    // The administration on the private listener; no browser sees these.
+    AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";
+    AdminToken = "Y500091" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.admin_token as a Bearer token.";
+    AdminMalformed = "Y500092" 400 "invalid_request" Info Client Operator "error-bad-request" "The body is not a block: a JSON object of connector, reason, and optionally service_provider, message, from, until.";
+    BlockConnector = "Y500093" 422 "invalid_request" Info Client Operator "error-bad-request" "There is no such connector.";
+    BlockServiceProvider = "Y500094" 422 "invalid_request" Info Client Operator "error-bad-request" "There is no service provider of this client_id.";
+    BlockFlawed = "Y500095" 422 "invalid_request" Info Client Operator "error-bad-request" "The block does not hold as it is written.";
+    BlockUnknown = "Y500096" 404 "invalid_request" Info Client Operator "error-not-found" "There is no block of this id that was set by command.";
+    TooManyBlocks = "Y500097" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are too many blocks.";
+    BlocksNotKept = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or lifted, and the change could not be written: a restart will undo it.";
 }
 
 /// Families by the beginning of their codes (decisions 13).

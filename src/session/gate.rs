@@ -28,6 +28,8 @@ pub enum Connector {
         highest: Level,
     },
     Off,
+    /// A kill switch is in force, for everybody.
+    Blocked,
     /// No such connector (any more).
     Unknown,
 }
@@ -37,6 +39,8 @@ pub enum Pairing {
     Allowed,
     /// The service provider's file blocks this connector.
     Blocked,
+    /// A kill switch is in force between the two.
+    Suspended,
 }
 
 /// Why the gate says no; the first reason of this order.
@@ -48,8 +52,12 @@ pub enum Closed {
     ConnectorUnknown,
     #[error("the connector is switched off")]
     ConnectorOff,
+    #[error("the connector is blocked at the moment")]
+    ConnectorBlocked,
     #[error("the connector is blocked for this service provider")]
     Blocked,
+    #[error("the connector is blocked for this service provider at the moment")]
+    Suspended,
     #[error("the level is higher than the connector's highest")]
     LevelTooHigh,
     #[error("the level is lower than the connector's lowest")]
@@ -63,6 +71,7 @@ pub fn may(facts: &Facts, at: At) -> Result<(), Closed> {
         (ServiceProvider::Inactive, _) => return Err(Closed::ServiceProviderInactive),
         (ServiceProvider::Active, Connector::Unknown) => return Err(Closed::ConnectorUnknown),
         (ServiceProvider::Active, Connector::Off) => return Err(Closed::ConnectorOff),
+        (ServiceProvider::Active, Connector::Blocked) => return Err(Closed::ConnectorBlocked),
         (ServiceProvider::Active, Connector::On { lowest, highest }) => (lowest, highest),
     };
     let level = match at {
@@ -71,6 +80,7 @@ pub fn may(facts: &Facts, at: At) -> Result<(), Closed> {
     };
     match facts.pairing {
         Pairing::Blocked => Err(Closed::Blocked),
+        Pairing::Suspended => Err(Closed::Suspended),
         Pairing::Allowed if level > highest => Err(Closed::LevelTooHigh),
         Pairing::Allowed if level < lowest => Err(Closed::LevelTooLow),
         Pairing::Allowed => Ok(()),
@@ -100,6 +110,10 @@ mod tests {
             (Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3 }, ..OPEN }, Eidas3, Ok(())),
             (blocked, Eidas2, Err(Closed::Blocked)),
             (blocked, Eidas3, Err(Closed::Blocked)),
+            (Facts { pairing: Pairing::Suspended, ..OPEN }, Eidas2, Err(Closed::Suspended)),
+            (Facts { connector: Connector::Blocked, ..OPEN }, Eidas2, Err(Closed::ConnectorBlocked)),
+            (Facts { connector: Connector::Blocked, ..blocked }, Eidas3, Err(Closed::ConnectorBlocked)),
+            (Facts { connector: Connector::Blocked, ..inactive }, Eidas2, Err(Closed::ServiceProviderInactive)),
             (Facts { connector: Connector::Off, ..OPEN }, Eidas2, Err(Closed::ConnectorOff)),
             (Facts { connector: Connector::Off, ..blocked }, Eidas2, Err(Closed::ConnectorOff)),
             (Facts { connector: Connector::Unknown, ..OPEN }, Eidas2, Err(Closed::ConnectorUnknown)),

@@ -108,6 +108,8 @@ fn the_gate_is_asked_again_at_reuse() {
         (Facts { connector: Connector::Off, ..open() }, Closed::ConnectorOff),
         (Facts { connector: Connector::Unknown, ..open() }, Closed::ConnectorUnknown),
         (Facts { pairing: Pairing::Blocked, ..open() }, Closed::Blocked),
+        (Facts { connector: Connector::Blocked, ..open() }, Closed::ConnectorBlocked),
+        (Facts { pairing: Pairing::Suspended, ..open() }, Closed::Suspended),
         // The connector's file was lowered since: what it said then is no longer believed.
         (Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas1 }, ..open() }, Closed::LevelTooHigh),
     ] {

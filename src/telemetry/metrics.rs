@@ -60,6 +60,7 @@ pub struct Metrics {
     connector_calls: IntCounterVec,
     connector_seconds: HistogramVec,
     connector_skew: GaugeVec,
+    connector_blocks: IntGaugeVec,
     amr_dropped: IntCounterVec,
     register_answers: IntCounterVec,
     register_seconds: HistogramVec,
@@ -111,6 +112,7 @@ impl Metrics {
                 "How far an identity provider's clock was ahead of ours, at the last ID token.",
                 &["connector"],
             )?,
+            connector_blocks: declare.gauges("connector_blocks", "Blocks in force on an identity provider.", &["connector"])?,
             amr_dropped: declare.counters(
                 "amr_dropped_total",
                 "Values of an identity provider's amr that were not believed.",
@@ -220,6 +222,14 @@ impl Metrics {
     /// Seconds; positive when the identity provider's clock is ahead.
     pub fn connector_clock_skew(&self, connector: &ConnectorId, seconds: f64) {
         self.connector_skew.with_label_values(&[connector.as_str()]).set(seconds);
+    }
+
+    /// How many blocks are in force on each connector; one that is gone is told of no more.
+    pub fn connector_blocks<'a>(&self, blocks: impl Iterator<Item = (&'a ConnectorId, usize)>) {
+        self.connector_blocks.reset();
+        for (connector, count) in blocks {
+            self.connector_blocks.with_label_values(&[connector.as_str()]).set(i64::try_from(count).unwrap_or(i64::MAX));
+        }
     }
 
     /// `reason` is one of a handful; the values themselves are an identity provider's, and stay out of labels.
@@ -398,6 +408,8 @@ mod tests {
         metrics.connector_call(&impots, "complete", Err(ErrorCode::IdTokenNonce), took);
         metrics.connector_busy(&impots, "begin");
         metrics.connector_clock_skew(&impots, -1.5);
+        metrics.connector_blocks([(&ConnectorId::from("gone"), 1)].into_iter());
+        metrics.connector_blocks([(&impots, 2)].into_iter());
         metrics.amr_dropped(&impots, "unknown", 2);
         metrics.register_answered("found", took);
         metrics.register_spared("breaker_open");
@@ -434,6 +446,7 @@ mod tests {
             r#"passerelle_connector_call_duration_seconds_count{connector="impots",operation="complete"} 1"#,
             &format!(r#"passerelle_connector_calls_total{{connector="impots",operation="begin",outcome="{busy}"}} 1"#),
             r#"passerelle_connector_clock_skew_seconds{connector="impots"} -1.5"#,
+            r#"passerelle_connector_blocks{connector="impots"} 2"#,
             r#"passerelle_amr_dropped_total{connector="impots",reason="unknown"} 2"#,
             r#"passerelle_register_answers_total{answer="found"} 1"#,
             "passerelle_register_call_duration_seconds_count 1",
@@ -460,6 +473,7 @@ mod tests {
             assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");
         }
         assert!(text.contains("passerelle_build_info{version="));
+        assert!(!text.contains(r#"passerelle_connector_blocks{connector="gone"}"#), "a connector that is gone");
     }
 
     #[test]

@@ -227,6 +227,7 @@ pub fn respond(
             }
             response
         }
+        Answer::Blocked(banner) => problem::blocked(hub, request, hash, cookie, &banner, &standing),
         Answer::Problem(problem) => problem::of_login(hub, request, hash, cookie, problem, &standing),
     };
     if standing.over && from != From::Authorize {

@@ -13,8 +13,10 @@
 //! | [`logout`] | session/end, its confirmation, the way back from an identity provider |
 //! | [`token`] | token, userinfo |
 //! | [`sandbox`] | the sandbox identity provider's page |
+//! | [`admin`] | admin/blocks, admin/connectors, on the other listener |
 //! | [`private`] | livez, readyz, metrics, on the other listener |
 
+pub mod admin;
 pub mod answer;
 pub mod assets;
 pub mod authorize;

@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix_web::body::BoxBody;
-use actix_web::dev::ServiceRequest;
+use actix_web::dev::{HttpServiceFactory, ServiceRequest};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpResponse, http::StatusCode};
@@ -59,9 +59,14 @@ impl fmt::Debug for Readiness {
     }
 }
 
-/// Adds the three paths to the private application. Its scope takes every path: whatever else that application serves
+/// Adds the three paths, and `more` that is counted as they are, to the private application. Its scope takes every path: whatever else that application serves
 /// is registered before.
-pub fn configure(config: &mut ServiceConfig, readiness: Arc<Readiness>, metrics: Arc<Metrics>) {
+pub fn configure(
+    config: &mut ServiceConfig,
+    readiness: Arc<Readiness>,
+    metrics: Arc<Metrics>,
+    more: impl HttpServiceFactory + 'static,
+) {
     let counter = Arc::clone(&metrics);
     let counted = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
         let metrics = Arc::clone(&counter);
@@ -77,7 +82,8 @@ pub fn configure(config: &mut ServiceConfig, readiness: Arc<Readiness>, metrics:
             .wrap(counted)
             .service(web::resource("/livez").get(alive).head(alive))
             .service(web::resource("/readyz").get(ready).head(ready))
-            .service(web::resource("/metrics").get(scrape)),
+            .service(web::resource("/metrics").get(scrape))
+            .service(more),
     );
 }
 
@@ -115,7 +121,10 @@ mod tests {
     }
 
     async fn answer_counted(readiness: &Arc<Readiness>, path: &str, metrics: Arc<Metrics>) -> (u16, String) {
-        let app = test::init_service(App::new().configure(|config| configure(config, Arc::clone(readiness), metrics))).await;
+        let app = test::init_service(
+            App::new().configure(|config| configure(config, Arc::clone(readiness), metrics, web::resource("/more"))),
+        )
+        .await;
         let response = test::call_service(&app, test::TestRequest::get().uri(path).to_request()).await;
         let status = response.status().as_u16();
         (status, String::from_utf8(test::read_body(response).await.to_vec()).unwrap())

@@ -9,6 +9,7 @@ use super::csrf::{self, Purpose};
 use super::hub::Hub;
 use super::pages::{Chrome, ClaimName, Detail, ErrorPage, Field, Leave, Locale, Theme, Way, negotiate};
 use super::shell::Head;
+use super::view;
 use crate::actor::{Ended, Standing};
 use crate::env::Env;
 use crate::ids::{ClientId, InteractionHash, Secret, SupportId};
@@ -119,13 +120,34 @@ pub fn of_login(
     error.claim = problem.claim.and_then(|claim| ClaimName::of_wire(claim.as_str()));
     error.ways = match problem.way {
         login::Way::Choice => vec![Way::Continue { href: interaction(hash) }],
-        login::Way::ServiceProvider => {
-            let fields = vec![Field::new("csrf", csrf::token(cookie, Purpose::Cancel, ""))];
-            vec![Way::BackToService(Leave::Post { action: format!("{}/cancel", interaction(hash)), fields })]
-        }
+        login::Way::ServiceProvider => vec![back_to_service(hash, cookie)],
         login::Way::HomePage => home(hub, standing).into_iter().collect(),
     };
     respond(hub, locale, &error)
+}
+
+/// A kill switch has come between: another identity provider may serve, or the service provider hears of it.
+#[must_use]
+pub fn blocked(
+    hub: &Hub,
+    request: &HttpRequest,
+    hash: &InteractionHash,
+    cookie: &Secret<String>,
+    banner: &login::Banner,
+    standing: &Standing,
+) -> HttpResponse {
+    let locale = locale(request, &standing.ui_locales);
+    let mut error = about(hub, banner.code, standing, locale);
+    let connector = banner.connector.as_ref();
+    error.provider = connector.and_then(|id| hub.connectors.name(id)).map(|name| locale.pick(&name).to_owned());
+    error.message = connector.and_then(|id| view::word(hub, locale, standing, id));
+    error.ways = vec![Way::OtherProvider { href: interaction(hash) }, back_to_service(hash, cookie)];
+    respond(hub, locale, &error)
+}
+
+fn back_to_service(hash: &InteractionHash, cookie: &Secret<String>) -> Way {
+    let fields = vec![Field::new("csrf", csrf::token(cookie, Purpose::Cancel, ""))];
+    Way::BackToService(Leave::Post { action: format!("{}/cancel", interaction(hash)), fields })
 }
 
 #[must_use]
@@ -153,7 +175,17 @@ fn plain(hub: &Hub, code: ErrorCode) -> ErrorPage {
 
 fn error_page(env: &Env, code: ErrorCode) -> ErrorPage {
     let support_id = SupportId::fresh(env.entropy()).to_string();
-    ErrorPage { code, detail: None, service: None, provider: None, claim: None, ways: Vec::new(), support_id, at: env.now() }
+    ErrorPage {
+        code,
+        detail: None,
+        service: None,
+        provider: None,
+        message: None,
+        claim: None,
+        ways: Vec::new(),
+        support_id,
+        at: env.now(),
+    }
 }
 
 fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> ErrorPage {
@@ -163,6 +195,7 @@ fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> Err
         detail: None,
         service,
         provider: None,
+        message: None,
         claim: None,
         ways: Vec::new(),
         support_id: standing.support_id.to_string(),

@@ -1,5 +1,7 @@
 //! From where a login stands to what a page shows.
 
+use std::collections::BTreeMap;
+
 use serde_json::Value;
 
 use super::csrf::{self, Purpose};
@@ -25,8 +27,9 @@ pub fn choice(
         id: entry.id.as_str(),
         name: locale.pick(&entry.shown.name),
         shown: &entry.shown,
-        refusal: entry.obstacle.map(|obstacle| match obstacle {
+        refusal: entry.obstacle.as_ref().map(|obstacle| match obstacle {
             Obstacle::Off => Refusal::Off,
+            Obstacle::Blocked(word) => refusal(locale, word),
             Obstacle::NotForThisService => Refusal::NotForThisService,
             Obstacle::LevelTooLow => Refusal::TooLow,
         }),
@@ -46,6 +49,7 @@ pub fn choice(
         level: standing.level,
         arrangement: arrange(&candidates, &headings, wish.last_used.as_ref().map(ConnectorId::as_str), &wish.asked),
         banner: banner.map(|banner| Banner {
+            message: banner.connector.as_ref().and_then(|id| word(hub, locale, standing, id)),
             provider: banner
                 .connector
                 .and_then(|id| hub.connectors.name(&id))
@@ -56,6 +60,16 @@ pub fn choice(
         }),
         notice: None,
     }
+}
+
+fn refusal(locale: Locale, word: &BTreeMap<String, String>) -> Refusal {
+    if word.is_empty() { Refusal::Blocked } else { Refusal::Message(locale.pick(word).to_owned()) }
+}
+
+/// What the operator has to say to the person while a kill switch is in force.
+pub fn word(hub: &Hub, locale: Locale, standing: &Standing, connector: &ConnectorId) -> Option<String> {
+    let word = hub.connectors.word(&standing.client_id, connector);
+    Some(locale.pick(&word).to_owned()).filter(|word| !word.is_empty())
 }
 
 pub fn consent(

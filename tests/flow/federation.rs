@@ -13,13 +13,14 @@ use tempfile::TempDir;
 pub const BASE: &str = "https://hub.example";
 pub const HOST: &str = "hub.example";
 pub const SECRET: &str = "a client secret of more than 32 characters";
+pub const ADMIN_TOKEN: &str = "an-administrator-token-of-more-than-32-characters";
 pub const SCOPES: &str = "openid given_name family_name birthdate gender birthplace birthcountry email preferred_username";
 
 const SETTINGS: &str = r#"
 platform = "standard"
 base_url = "https://hub.example"
 public = { listen = "127.0.0.1:0" }
-private = { listen = "127.0.0.1:0" }
+private = { listen = "127.0.0.1:0", admin_token = { env = "ADMIN_TOKEN" } }
 sandbox = true
 sandbox_public = true
 subject_key = { env = "SUBJECT_KEY" }

@@ -1,7 +1,7 @@
 //! The whole program in process, with a clock that is moved by hand.
 
 use std::future::Future;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::pin::Pin;
 use std::rc::Rc;
 use std::sync::Arc;
@@ -20,22 +20,40 @@ use passerelle::grant::logout::Destination;
 use passerelle::protocol::logout::{self, LogoutRequest};
 use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
-use passerelle::web::{Hub, routes};
+use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
 
 use super::browser::Browser;
-use super::federation::{self, HOST, SECRET};
+use super::federation::{self, ADMIN_TOKEN, HOST, SECRET};
+
+/// A service as a plain function; its own type can't be named here.
+macro_rules! serving {
+    ($app:expr) => {{
+        let app = Rc::new(init_service($app).await);
+        let serve: Serve = Box::new(move |request| {
+            let app = Rc::clone(&app);
+            Box::pin(async move {
+                match try_call_service(app.as_ref(), request.to_request()).await {
+                    Ok(response) => response.into_parts().1.map_into_boxed_body(),
+                    Err(error) => error.error_response(),
+                }
+            })
+        });
+        serve
+    }};
+}
 
 type Serve = Box<dyn Fn(TestRequest) -> Pin<Box<dyn Future<Output = HttpResponse>>>>;
 
 pub struct TestHub {
     serve: Serve,
+    administer: Serve,
     clock: Arc<HandClock>,
     /// What it was built from.
     pub loaded: Loaded,
     pub metrics: Arc<Metrics>,
     hub: Data<Hub>,
-    _folder: TempDir,
+    folder: TempDir,
 }
 
 /// What came back to one request.
@@ -87,8 +105,13 @@ impl TestHub {
     }
 
     async fn on(folder: TempDir) -> Self {
-        let environment: Environment =
-            [("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"), ("CLIENT_SECRET", SECRET)].into_iter().collect();
+        let environment: Environment = [
+            ("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"),
+            ("CLIENT_SECRET", SECRET),
+            ("ADMIN_TOKEN", ADMIN_TOKEN),
+        ]
+        .into_iter()
+        .collect();
         let loaded = config::load(folder.path(), &environment).unwrap();
 
         // The keys were made by the machine's clock, and sign from their making; a day later all of them do.
@@ -102,17 +125,24 @@ impl TestHub {
         let app = App::new()
             .configure(move |config| routes::configure(config, served))
             .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
-        let app = Rc::new(init_service(app).await);
-        let serve: Serve = Box::new(move |request| {
-            let app = Rc::clone(&app);
-            Box::pin(async move {
-                match try_call_service(app.as_ref(), request.to_request()).await {
-                    Ok(response) => response.into_parts().1,
-                    Err(error) => error.error_response(),
-                }
-            })
-        });
-        Self { serve, clock, loaded, metrics, hub, _folder: folder }
+        let serve = serving!(app);
+        let administer = serving!(App::new().service(admin::scope(program.admin())));
+        Self { serve, administer, clock, loaded, metrics, hub, folder }
+    }
+
+    /// Another process on the same configuration folder, after this one has ended.
+    pub async fn restarted(self) -> Self {
+        Self::on(self.folder).await
+    }
+
+    /// Where the hub keeps what it must not forget.
+    pub fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    /// Asks the private listener.
+    pub async fn administer(&self, request: TestRequest) -> Answer {
+        Answer::of((self.administer)(request).await).await
     }
 
     /// A browser without cookies, of a person who reads English.
@@ -154,14 +184,17 @@ impl TestHub {
     }
 
     pub async fn send_to(&self, host: &str, request: TestRequest) -> Answer {
-        let response = (self.serve)(request.insert_header(("host", host))).await;
-        let (status, headers) = (response.status().as_u16(), response.headers().clone());
-        let body = to_bytes(response.into_body()).await.unwrap();
-        Answer { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
+        Answer::of((self.serve)(request.insert_header(("host", host))).await).await
     }
 }
 
 impl Answer {
+    async fn of(response: HttpResponse) -> Self {
+        let (status, headers) = (response.status().as_u16(), response.headers().clone());
+        let body = to_bytes(response.into_body()).await.unwrap();
+        Self { status, headers, body: String::from_utf8(body.to_vec()).unwrap() }
+    }
+
     pub fn header(&self, name: &str) -> &str {
         self.headers.get(name).map_or("", |value| value.to_str().unwrap())
     }

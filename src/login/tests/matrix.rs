@@ -111,6 +111,7 @@ fn outcome(stage: &Stage, then: Then) -> String {
         .into();
     };
     match seen(answer) {
+        Seen::Blocked(banner) => format!("stopped page {}", banner.code.entry().code),
         Seen::Choice(None) => "choice".into(),
         Seen::Choice(Some(banner)) => format!("banner {:?}", banner.code),
         Seen::Leave(_) => "leave".into(),

@@ -6,12 +6,19 @@ use proptest::prelude::*;
 
 use crate::assurance::Level;
 use crate::login::samples::{authentication, left, proven, reused};
-use crate::login::tests::stage::{CLOSED, OPEN, Seen, Stage, back_with, seen};
+use crate::login::tests::stage::{BLOCKED, CLOSED, OPEN, Seen, Stage, back_with, seen};
 use crate::login::upstream::Attempt;
 use crate::login::{
     Answered, Consent, ConsentAnswer, ConsentPolicy, Effect, Proven, Report, Request, Save, SessionUse, State, Then,
 };
 use crate::protocol::catalogue::ErrorCode;
+
+#[derive(Clone, Copy, Debug)]
+enum Closed {
+    ForGood,
+    /// A kill switch.
+    ForAWhile,
+}
 
 /// What one step does to the login; what it refers to (an attempt, a page) is looked up when it is taken.
 #[derive(Clone, Debug)]
@@ -42,8 +49,9 @@ enum Move {
     },
     /// A report out of turn: of an effect that this state did not ask for.
     Stray(Kind),
+    /// `None`: open.
     Gate {
-        open: bool,
+        closed: Option<Closed>,
     },
     Wait {
         millis: u32,
@@ -80,7 +88,7 @@ fn moves() -> impl Strategy<Value = Vec<Move>> {
         1 => prop::bool::weighted(0.1).prop_map(|displace| if displace { Move::Displace } else { Move::Review }),
         12 => (prop::bool::weighted(0.7), level).prop_map(|(good, level)| Move::Answer { good, level }),
         2 => prop_oneof![Just(Kind::Departed), Just(Kind::Authenticated), Just(Kind::Identified)].prop_map(Move::Stray),
-        1 => prop::bool::weighted(0.8).prop_map(|open| Move::Gate { open }),
+        1 => prop::option::weighted(0.2, prop_oneof![Just(Closed::ForGood), Just(Closed::ForAWhile)]).prop_map(|closed| Move::Gate { closed }),
         2 => Just(Move::Crash),
         1 => (0_u32..200_000).prop_map(|millis| Move::Wait { millis }),
     ];
@@ -160,8 +168,12 @@ impl Witness {
                 self.report(effect, *good, *level)
             }
             Move::Stray(kind) => self.stage.tell(self.stray(*kind)?),
-            Move::Gate { open } => {
-                self.stage.gate = if *open { OPEN } else { CLOSED };
+            Move::Gate { closed } => {
+                self.stage.gate = match closed {
+                    None => OPEN,
+                    Some(Closed::ForGood) => CLOSED,
+                    Some(Closed::ForAWhile) => BLOCKED,
+                };
                 return None;
             }
             Move::Wait { millis } => {

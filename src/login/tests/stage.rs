@@ -17,6 +17,7 @@ use crate::protocol::catalogue::ErrorCode;
 pub(super) type Gate = fn(&ConnectorId, At) -> Result<(), ErrorCode>;
 
 pub(super) const OPEN: Gate = |_, _| Ok(());
+pub(super) const BLOCKED: Gate = |_, _| Err(ErrorCode::IdpBlocked);
 pub(super) const CLOSED: Gate = |_, _| Err(ErrorCode::GateClosed);
 
 pub(super) struct Stage {
@@ -41,6 +42,7 @@ pub(super) enum Seen {
     ToConsent,
     Consent(String),
     Sp(SpAnswer, Option<String>),
+    Blocked(Banner),
     Problem(ErrorCode, Way),
 }
 
@@ -237,6 +239,7 @@ pub(super) fn seen(answer: Answer) -> Seen {
         Answer::ToConsent => Seen::ToConsent,
         Answer::Consent(page) => Seen::Consent(page.shown()),
         Answer::ServiceProvider { answer, session } => Seen::Sp(answer, session.map(Secret::into_inner)),
+        Answer::Blocked(banner) => Seen::Blocked(banner),
         Answer::Problem(Problem { code, way, .. }) => Seen::Problem(code, way),
     }
 }

@@ -52,6 +52,8 @@ pub enum Refusal {
     NotForThisService,
     InTrouble,
     Off,
+    /// A kill switch is in force, and the operator has said nothing more.
+    Blocked,
     /// The operator's message, in the page's language.
     Message(String),
 }
@@ -61,6 +63,8 @@ pub enum Refusal {
 pub struct Banner {
     pub provider: String,
     pub code: ErrorCode,
+    /// The operator's word for the person, in the page's language.
+    pub message: Option<String>,
     pub support_id: String,
 }
 
@@ -169,6 +173,7 @@ impl Refusal {
             Self::NotForThisService => t.text("why-not-for-service"),
             Self::InTrouble => t.text("why-in-trouble"),
             Self::Off => t.text("why-off"),
+            Self::Blocked => t.text("why-blocked"),
             Self::Message(message) => message.clone(),
         }
     }

@@ -16,6 +16,8 @@ pub struct ErrorPage {
     pub service: Option<String>,
     /// The identity provider's name, where one is concerned.
     pub provider: Option<String>,
+    /// The operator's word for the person, in the page's language.
+    pub message: Option<String>,
     /// The claim that an identity lacks or that is malformed; never its value.
     pub claim: Option<ClaimName>,
     /// Best first; it becomes the main button.
@@ -68,6 +70,7 @@ impl ErrorPage {
             title: t.text(entry.text),
             mender: t.text(match entry.mender {
                 Mender::User if self.ways.is_empty() => "error-no-way",
+                Mender::User if matches!(self.ways.first(), Some(Way::OtherProvider { .. })) => "mender-other",
                 Mender::User => "mender-user",
                 Mender::ServiceProvider => "mender-service",
                 Mender::IdentityProvider => "mender-provider",

@@ -128,10 +128,16 @@ fn troubled_choice() -> ChoicePage {
         .without("Ordre des notaires", Refusal::NotForThisService)
         .without("Académie de Lyon", Refusal::InTrouble)
         .without("Ville de Nantes", Refusal::Off)
+        .without("Hôpitaux de Paris", Refusal::Blocked)
         .without("Région Bretagne", Refusal::Message("Travaux jusqu’à lundi, 8 h.".into()));
     ChoicePage {
         level: Level::Eidas2,
-        banner: Some(Banner { provider: "La Poste".into(), code: ErrorCode::IdpTimeout, support_id: "7K3Q9WZX2M4T".into() }),
+        banner: Some(Banner {
+            provider: "La Poste".into(),
+            code: ErrorCode::IdpTimeout,
+            message: None,
+            support_id: "7K3Q9WZX2M4T".into(),
+        }),
         notice: Some("Maintenance prévue ce soir de 22 h à 23 h.".into()),
         ..crowd.page(None, &Asked::default())
     }
@@ -217,6 +223,7 @@ pub(super) fn error(code: ErrorCode) -> ErrorPage {
         detail: None,
         service: Some("Mairie de Saint-Étienne".into()),
         provider: None,
+        message: None,
         claim: None,
         ways: vec![
             Way::TryAgain { href: format!("/api/v2/interaction/{HASH}") },
@@ -257,8 +264,17 @@ fn errors() -> Vec<(&'static str, ErrorPage)> {
             ErrorPage {
                 provider: Some("Impôts".into()),
                 claim: Some(ClaimName::Birthplace),
-                ways: vec![Way::OtherProvider { href: here.clone() }, Way::BackToService(post)],
+                ways: vec![Way::OtherProvider { href: here.clone() }, Way::BackToService(post.clone())],
                 ..error(ErrorCode::IdentityIncomplete)
+            },
+        ),
+        (
+            "error-blocked",
+            ErrorPage {
+                provider: Some("Impôts".into()),
+                message: Some("Ce compte est en travaux jusqu’à lundi, 8 h. Vos données sont en sécurité.".into()),
+                ways: vec![Way::OtherProvider { href: here.clone() }, Way::BackToService(post)],
+                ..error(ErrorCode::IdpBlocked)
             },
         ),
         (

@@ -172,7 +172,7 @@ fn script_in_names_and_values_stays_inert() {
             category: Some(evil()),
             ..Arrangement::default()
         };
-        let banner = Some(Banner { provider: evil(), code: ErrorCode::IdpTimeout, support_id: evil() });
+        let banner = Some(Banner { provider: evil(), code: ErrorCode::IdpTimeout, message: Some(evil()), support_id: evil() });
         let claims = ClaimName::ALL.map(|name| Claim { name, value: Some(evil()) }).to_vec();
         let way = Way::BackToService(Leave::Post { action: evil(), fields: vec![Field::new(EVIL, EVIL)] });
         let link = Way::ServiceHome { href: evil() };
@@ -197,6 +197,7 @@ fn script_in_names_and_values_stays_inert() {
                 detail: Some(Detail { code: evil(), line: evil() }),
                 service: Some(evil()),
                 provider: Some(evil()),
+                message: Some(evil()),
                 support_id: evil(),
                 ways: vec![way.clone(), link],
                 ..gallery::error(ErrorCode::BadRequest)

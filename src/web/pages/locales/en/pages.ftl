@@ -61,6 +61,7 @@ why-too-low = Sign-in not safe enough for this service
 why-not-for-service = Can not be used for this service
 why-in-trouble = Out of order at the moment
 why-off = Closed at the moment
+why-blocked = Suspended at the moment
 
 ## What is sent
 
@@ -134,6 +135,8 @@ error-login-order = Your sign-in is not at this step.
 error-login-done = This sign-in is already finished.
 error-login-expired = This sign-in took too long.
 error-login-too-many = This sign-in was closed: too many were open.
+error-idp-blocked = Signing in with this account is suspended at the moment.
+error-idp-blocked-for-service = Signing in to this service with this account is suspended at the moment.
 error-gate = This account can not be used for this service.
 error-login-interrupted = The sign-in was cut off.
 error-cancelled = You cancelled the sign-in.
@@ -145,6 +148,7 @@ error-csrf = For safety, this form was not accepted.
 ## Errors: who can mend it, and how to go on
 
 mender-user = Nothing is lost: you can start again.
+mender-other = You can sign in with another account, or go back to the service.
 mender-service = Only the service that you came from can mend this. Give it the references at the bottom of the page.
 mender-provider = The organisation that runs your account has to mend this. Give it the references at the bottom of the page. Another account may work.
 mender-operator = It is up to us to mend this. Try again in a few minutes.

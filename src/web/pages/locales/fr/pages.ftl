@@ -64,6 +64,7 @@ why-too-low = Connexion pas assez sûre pour ce service
 why-not-for-service = Ne peut pas servir pour ce service
 why-in-trouble = En panne en ce moment
 why-off = Fermé en ce moment
+why-blocked = Suspendu en ce moment
 
 ## Informations transmises
 
@@ -137,6 +138,8 @@ error-login-order = Votre connexion n’en est pas à cette étape.
 error-login-done = Cette connexion est déjà terminée.
 error-login-expired = Cette connexion a pris trop de temps.
 error-login-too-many = Cette connexion a été fermée : trop de connexions étaient ouvertes.
+error-idp-blocked = La connexion avec ce compte est suspendue en ce moment.
+error-idp-blocked-for-service = La connexion à ce service avec ce compte est suspendue en ce moment.
 error-gate = Ce compte ne peut pas être utilisé pour ce service.
 error-login-interrupted = La connexion a été coupée.
 error-cancelled = Vous avez annulé la connexion.
@@ -148,6 +151,7 @@ error-csrf = Par sécurité, ce formulaire n’a pas été accepté.
 ## Erreurs : qui peut y remédier, et comment continuer
 
 mender-user = Rien n’est perdu : vous pouvez recommencer.
+mender-other = Vous pouvez vous connecter avec un autre compte, ou revenir au service.
 mender-service = Seul le service d’où vous venez peut corriger cela. Donnez-lui les références en bas de page.
 mender-provider = C’est à l’organisme de votre compte d’y remédier. Donnez-lui les références en bas de page. Un autre compte peut fonctionner.
 mender-operator = C’est à nous d’y remédier. Réessayez dans quelques minutes.

@@ -1,0 +1,159 @@
+use std::collections::BTreeMap;
+use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
+use std::time::Duration;
+
+use tempfile::TempDir;
+
+use super::*;
+use crate::config::blocks::{Reach, Words};
+use crate::config::in_rfc3339;
+use crate::env::{HandClock, SeededEntropy};
+
+const NOW: u64 = 1_800_000_000;
+
+struct Hub {
+    folder: TempDir,
+    clock: Arc<HandClock>,
+    env: Env,
+}
+
+impl Hub {
+    fn new() -> Self {
+        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
+        let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
+        Self { folder: tempfile::tempdir().unwrap(), clock, env }
+    }
+
+    fn state(&self) -> PathBuf {
+        self.folder.path().join("state")
+    }
+
+    fn file(&self) -> PathBuf {
+        self.state().join("blocks.json")
+    }
+
+    /// As at a start.
+    fn blocks(&self) -> Blocks {
+        Blocks::load(&self.state(), &self.env).unwrap()
+    }
+
+    fn refused(&self, content: &str) -> String {
+        fs::create_dir_all(self.state()).unwrap();
+        fs::write(self.file(), content).unwrap();
+        Blocks::load(&self.state(), &self.env).unwrap_err().to_string()
+    }
+}
+
+fn block(connector: &str, lasting: Option<u64>) -> Block {
+    let until = lasting.map(|lasting| in_rfc3339(Timestamp::from_seconds(NOW + lasting)));
+    let message = BTreeMap::from([("fr".to_owned(), "Fermé".to_owned())]);
+    let words = Words { reason: "leaked keys", message: &message, from: None, until: until.as_deref() };
+    Block::new(connector.into(), Reach::Only(["sp".into()].into()), words).unwrap()
+}
+
+#[test]
+fn what_was_blocked_is_blocked_after_a_restart() {
+    let hub = Hub::new();
+    assert!(hub.blocks().all().is_empty() && !hub.state().exists(), "a hub that blocks nobody writes nothing");
+    let blocks = hub.blocks();
+    let (first, survival) = blocks.add(block("one", Some(60))).unwrap();
+    assert!(matches!(survival, Survival::Kept));
+    let (second, _) = blocks.add(block("two", None)).unwrap();
+    assert_eq!(*hub.blocks().all(), [first.clone(), second.clone()]);
+    blocks.remove(&first.id).unwrap();
+    assert!(blocks.remove(&first.id).is_none(), "lifted twice");
+    assert_eq!((blocks.all().as_slice(), hub.blocks().all().as_slice()), ([second.clone()].as_slice(), [second].as_slice()));
+}
+
+#[test]
+fn nobody_else_reads_or_writes_the_file() {
+    let hub = Hub::new();
+    hub.blocks().add(block("one", None)).unwrap();
+    let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
+    assert_eq!((mode(hub.file()), mode(hub.state())), (0o600, 0o700));
+    assert_eq!(fs::read_dir(hub.state()).unwrap().count(), 1, "something was left beside it");
+}
+
+#[test]
+fn a_damaged_file_stops_the_start_and_does_not_open_what_was_blocked() {
+    let hub = Hub::new();
+    hub.blocks().add(block("one", None)).unwrap();
+    let good = fs::read_to_string(hub.file()).unwrap();
+    for (what, bad) in [
+        ("cut off", good[..good.len() / 2].to_owned()),
+        ("empty", String::new()),
+        ("another version", good.replace("\"version\": 1", "\"version\": 2")),
+        ("no version", good.replace("\"version\": 1,", "")),
+        ("an unknown member", good.replace("\"reason\"", "\"reasons\"")),
+        ("a member twice", good.replace("\"reason\"", "\"id\": \"x\", \"reason\"")),
+        ("no reason", good.replace("leaked keys", "")),
+    ] {
+        assert_ne!(bad, good, "{what}");
+        let told = hub.refused(&bad);
+        assert!(told.contains("blocks.json: the blocks kept there make no sense (") && told.contains("mend: "), "{what}: {told}");
+    }
+    fs::write(hub.file(), good).unwrap();
+    assert_eq!(hub.blocks().all().len(), 1);
+}
+
+#[test]
+fn where_nothing_can_be_written_a_block_is_in_force_all_the_same_and_says_so() {
+    let hub = Hub::new();
+    let blocks = hub.blocks();
+    // No folder can be made where a file is, whoever tries.
+    fs::write(hub.state(), "in the way").unwrap();
+    let (added, survival) = blocks.add(block("one", None)).unwrap();
+    let Survival::Lost(fault) = survival else { panic!("it can't have been kept") };
+    assert!(fault.to_string().contains("mend: let this user write to the folder (the setting `state`)"), "{fault}");
+    assert_eq!(blocks.all().as_slice(), [added.clone()]);
+    assert!(matches!(blocks.remove(&added.id), Some((_, Survival::Lost(_)))));
+    assert!(blocks.all().is_empty());
+}
+
+#[test]
+fn what_is_over_is_dropped_at_the_next_change() {
+    let hub = Hub::new();
+    let blocks = hub.blocks();
+    blocks.add(block("one", Some(60))).unwrap();
+    hub.clock.advance(Duration::from_millis(59_999));
+    blocks.add(block("two", None)).unwrap();
+    assert_eq!(hub.blocks().all().len(), 2);
+    hub.clock.advance(Duration::from_millis(1));
+    blocks.add(block("three", None)).unwrap();
+    let names: Vec<_> = hub.blocks().all().iter().map(|one| one.block.connector.to_string()).collect();
+    assert_eq!(names, ["two", "three"]);
+}
+
+#[test]
+fn of_many_changes_at_once_none_is_lost() {
+    let hub = Hub::new();
+    let blocks = hub.blocks();
+    let (lifted, _) = blocks.add(block("lifted", None)).unwrap();
+    std::thread::scope(|scope| {
+        for writer in 0..8 {
+            let blocks = blocks.clone();
+            scope.spawn(move || {
+                for round in 0..5 {
+                    blocks.add(block(&format!("c-{writer}-{round}"), None)).unwrap();
+                }
+            });
+        }
+        scope.spawn(|| blocks.remove(&lifted.id).unwrap());
+    });
+    assert_eq!(blocks.all().len(), 40);
+    assert_eq!(*hub.blocks().all(), *blocks.all());
+}
+
+#[test]
+fn there_is_an_end_to_them() {
+    let hub = Hub::new();
+    fs::write(hub.state(), "no disk is needed for this").unwrap();
+    let shared = Shared { env: hub.env.clone(), current: ArcSwap::default(), path: hub.file(), writing: Mutex::default() };
+    let blocks = Blocks(Arc::new(shared));
+    for _ in 0..MOST {
+        blocks.add(block("one", None)).unwrap();
+    }
+    assert_eq!(blocks.add(block("one", None)).unwrap_err(), TooMany);
+    assert_eq!(blocks.all().len(), MOST);
+}

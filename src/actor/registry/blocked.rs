@@ -1,0 +1,246 @@
+//! The registry's view with the kill switches over it: what the gate is told, what an operator sees and changes.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
+
+use serde::{Deserialize, Serialize};
+
+use super::{Connectors, gate_facts};
+use crate::actor::blocks::{Commanded, Survival, TooMany};
+use crate::assurance::Level;
+use crate::config::blocks::{self, Block, Reach, Words};
+use crate::config::{ConnectorFacts, Federation, Flaw, in_rfc3339};
+use crate::env::Timestamp;
+use crate::ids::{ClientId, ConnectorId};
+use crate::session::gate;
+use crate::telemetry::Metrics;
+
+/// A block to be set on the running hub.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct NewBlock {
+    pub connector: ConnectorId,
+    /// Absent: for all of them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub service_provider: Option<ClientId>,
+    /// For operators.
+    pub reason: String,
+    /// For persons, by language.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub message: BTreeMap<String, String>,
+    /// RFC 3339.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub from: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub until: Option<String>,
+}
+
+/// Why no block was set; nothing has changed.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Unset {
+    UnknownConnector { known: Vec<ConnectorId> },
+    UnknownServiceProvider,
+    Flawed(Vec<Flaw>),
+    TooMany(TooMany),
+}
+
+/// Who set a block, and so who can lift it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum By {
+    /// The connector's file.
+    File,
+    Command,
+}
+
+/// A block as an operator sees it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct BlockRow {
+    pub by: By,
+    /// To lift it by; `None` of a file's.
+    pub id: Option<String>,
+    pub connector: ConnectorId,
+    /// `None`: all of them.
+    pub service_providers: Option<BTreeSet<ClientId>>,
+    pub reason: String,
+    pub message: BTreeMap<String, String>,
+    /// RFC 3339, as `until`.
+    pub from: Option<String>,
+    pub until: Option<String>,
+    pub in_force: bool,
+}
+
+/// A connector as an operator sees it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct ConnectorRow {
+    pub id: ConnectorId,
+    /// For people, by language.
+    pub name: BTreeMap<String, String>,
+    pub state: ConnectorState,
+    pub lowest: Level,
+    pub highest: Level,
+    /// Those in force, and those that are still to come.
+    pub blocks: Vec<BlockRow>,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum ConnectorState {
+    On,
+    /// Its file says so.
+    Off,
+    /// For everybody; where some service providers only are blocked it is on.
+    Blocked,
+}
+
+impl Connectors {
+    /// The facts that the gate judges, as they are now.
+    #[must_use]
+    pub fn facts(&self, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
+        self.facts_in(&self.federation.load(), client_id, id)
+    }
+
+    /// As `facts`, by a snapshot at hand.
+    pub(in crate::actor) fn facts_in(&self, federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
+        let facts = gate_facts(federation, client_id, id);
+        let commanded = self.blocks.all();
+        let connector = federation.connector(id);
+        let block = connector.and_then(|connector| in_force(connector, &commanded, client_id, id, self.blocks.now()));
+        match block.map(|block| &block.reach) {
+            None => facts,
+            // Off is off for longer, and what does not exist can't be blocked.
+            Some(Reach::Everyone) if matches!(facts.connector, gate::Connector::On { .. }) => {
+                gate::Facts { connector: gate::Connector::Blocked, ..facts }
+            }
+            Some(Reach::Only(_)) if facts.pairing == gate::Pairing::Allowed => {
+                gate::Facts { pairing: gate::Pairing::Suspended, ..facts }
+            }
+            Some(Reach::Everyone | Reach::Only(_)) => facts,
+        }
+    }
+
+    /// What the operator has to say to the person whom a block keeps away, by language; empty without such a word.
+    #[must_use]
+    pub fn word(&self, client_id: &ClientId, id: &ConnectorId) -> Arc<BTreeMap<String, String>> {
+        let (federation, commanded) = (self.federation.load(), self.blocks.all());
+        let connector = federation.connector(id);
+        let block = connector.and_then(|connector| in_force(connector, &commanded, client_id, id, self.blocks.now()));
+        block.map(|block| Arc::clone(&block.message)).unwrap_or_default()
+    }
+
+    /// True where a block for everybody is in force.
+    pub(in crate::actor) fn is_blocked(&self, id: &ConnectorId) -> bool {
+        let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let stands = |block: &Block| block.reach == Reach::Everyone && block.is_in_force(now);
+        federation.connector(id).is_some_and(|connector| of(connector, &commanded, id).any(|(_, block)| stands(block)))
+    }
+
+    /// Sets a block. It is in force when this returns; it waits for the disk.
+    ///
+    /// # Errors
+    /// See [`Unset`].
+    pub fn block(&self, new: &NewBlock) -> Result<(BlockRow, Survival), Unset> {
+        let federation = self.federation.load();
+        if federation.connector(&new.connector).is_none() {
+            return Err(Unset::UnknownConnector { known: federation.connectors().keys().cloned().collect() });
+        }
+        if new.service_provider.as_ref().is_some_and(|client_id| federation.service(client_id).is_none()) {
+            return Err(Unset::UnknownServiceProvider);
+        }
+        let reach = new.service_provider.clone().map_or(Reach::Everyone, |one| Reach::Only([one].into()));
+        let (from, until) = (new.from.as_deref(), new.until.as_deref());
+        let words = Words { reason: &new.reason, message: &new.message, from, until };
+        let block = Block::new(new.connector.clone(), reach, words).map_err(Unset::Flawed)?;
+        if block.is_over(self.blocks.now()) {
+            let flaw = Flaw::new("until", "is over already", "write a moment that is still to come");
+            return Err(Unset::Flawed(vec![flaw]));
+        }
+        let (commanded, survival) = self.blocks.add(block).map_err(Unset::TooMany)?;
+        Ok((BlockRow::commanded(&commanded, self.blocks.now()), survival))
+    }
+
+    /// Lifts a block that was set by command; `None` if there is none of this id. It waits for the disk.
+    #[must_use]
+    pub fn unblock(&self, id: &str) -> Option<(BlockRow, Survival)> {
+        let (commanded, survival) = self.blocks.remove(id)?;
+        Some((BlockRow::commanded(&commanded, self.blocks.now()), survival))
+    }
+
+    /// Every connector, by id.
+    #[must_use]
+    pub fn overview(&self) -> Vec<ConnectorRow> {
+        let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let row = |(id, connector): (&ConnectorId, &Arc<ConnectorFacts>)| {
+            let ConnectorFacts { name, enabled, levels, .. } = connector.as_ref();
+            let alive = of(connector, &commanded, id).filter(|(_, block)| !block.is_over(now));
+            let blocks: Vec<BlockRow> = alive.map(|(by, block)| BlockRow::of(by, block, now)).collect();
+            let everyone = blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
+            ConnectorRow {
+                id: id.clone(),
+                name: BTreeMap::clone(name),
+                state: match (enabled, everyone) {
+                    (false, _) => ConnectorState::Off,
+                    (true, true) => ConnectorState::Blocked,
+                    (true, false) => ConnectorState::On,
+                },
+                lowest: levels.lowest,
+                highest: levels.highest,
+                blocks,
+            }
+        };
+        federation.connectors().iter().map(row).collect()
+    }
+
+    /// How many blocks are in force on each connector.
+    pub fn report_blocks(&self, metrics: &Metrics) {
+        let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let count = |(id, connector): (_, &Arc<ConnectorFacts>)| {
+            (id, of(connector, &commanded, id).filter(|(_, block)| block.is_in_force(now)).count())
+        };
+        metrics.connector_blocks(federation.connectors().iter().map(count));
+    }
+}
+
+/// A connector's blocks: those by command first, the younger word.
+fn of<'a>(
+    connector: &'a ConnectorFacts,
+    commanded: &'a [Commanded],
+    id: &'a ConnectorId,
+) -> impl Iterator<Item = (Option<&'a str>, &'a Block)> {
+    let commanded = commanded.iter().filter(move |one| one.block.connector == *id);
+    let commanded = commanded.map(|one| (Some(one.id.as_str()), &one.block));
+    commanded.chain(connector.blocks.iter().map(|block| (None, block)))
+}
+
+fn in_force<'a>(
+    connector: &'a ConnectorFacts,
+    commanded: &'a [Commanded],
+    client_id: &ClientId,
+    id: &'a ConnectorId,
+    now: Timestamp,
+) -> Option<&'a Block> {
+    blocks::in_force(of(connector, commanded, id).map(|(_, block)| block), id, client_id, now)
+}
+
+impl BlockRow {
+    fn commanded(commanded: &Commanded, now: Timestamp) -> Self {
+        Self::of(Some(&commanded.id), &commanded.block, now)
+    }
+
+    fn of(id: Option<&str>, block: &Block, now: Timestamp) -> Self {
+        Self {
+            by: if id.is_some() { By::Command } else { By::File },
+            id: id.map(str::to_owned),
+            connector: block.connector.clone(),
+            service_providers: match &block.reach {
+                Reach::Everyone => None,
+                Reach::Only(some) => Some(some.clone()),
+            },
+            reason: block.reason.clone(),
+            message: BTreeMap::clone(&block.message),
+            from: block.window.not_before.map(in_rfc3339),
+            until: block.window.not_after.map(in_rfc3339),
+            in_force: block.is_in_force(now),
+        }
+    }
+}

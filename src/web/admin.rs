@@ -1,0 +1,270 @@
+//! `/admin/…` on the private listener: which identity providers there are, what blocks them, and setting and lifting a
+//! block while the hub runs.
+//!
+//! Owns: who may ask (one bearer token, RFC 6750), how often one may guess, what is told in JSON. Must not know: what a
+//! block does, or where it is kept.
+
+use std::num::NonZeroU32;
+use std::sync::Arc;
+use std::time::Duration;
+
+use actix_web::body::BoxBody;
+use actix_web::dev::{HttpServiceFactory, ServiceRequest};
+use actix_web::http::StatusCode;
+use actix_web::http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, HeaderMap, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::middleware::{Next, from_fn};
+use actix_web::web::{self, Data};
+use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
+use serde::{Deserialize, Serialize};
+use serde_json::Value;
+
+use super::answer::status_code;
+use super::hub::Hub;
+use crate::actor::Connectors;
+use crate::actor::blocks::Survival;
+use crate::actor::registry::{BlockRow, ConnectorRow, NewBlock, Unset};
+use crate::digest;
+use crate::env::Env;
+use crate::grant::mistakes::{Allowed, Mistakes};
+use crate::ids::Secret;
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::json::parse_object;
+use crate::telemetry;
+
+/// Bytes of a body: a block is a few lines.
+const BODY: usize = 16 * 1024;
+/// For the whole body to arrive.
+const PATIENCE: Duration = Duration::from_secs(5);
+/// Wrong tokens in a minute; those beyond get 429. The right one always passes, so nobody can lock the operator out.
+const GUESSES: NonZeroU32 = match NonZeroU32::new(10) {
+    Some(guesses) => guesses,
+    None => NonZeroU32::MIN,
+};
+
+/// The administration of one hub.
+pub struct Admin {
+    connectors: Connectors,
+    /// SHA-256 of the token; `None`: there is no administration.
+    token: Option<[u8; 32]>,
+    mistakes: Mistakes,
+}
+
+/// What `GET /admin/blocks` answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct BlockList {
+    pub blocks: Vec<BlockRow>,
+}
+
+/// What `GET /admin/connectors` answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct ConnectorList {
+    pub connectors: Vec<ConnectorRow>,
+}
+
+/// What setting or lifting a block answers. The change is in force.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Changed {
+    pub block: BlockRow,
+    /// Whether a restart finds the change again.
+    pub kept: bool,
+    /// Why not, and how to mend it.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub warning: Option<String>,
+}
+
+/// What a refusal answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Refused {
+    /// RFC 6749's or RFC 6750's word.
+    pub error: String,
+    pub error_description: String,
+    /// `Y` and six digits.
+    pub code: String,
+    /// What exactly, each with its mend.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub details: Vec<String>,
+}
+
+impl Admin {
+    #[must_use]
+    pub fn new(connectors: Connectors, token: Option<&Secret<String>>, env: &Env) -> Self {
+        let allowed = Allowed { failed_authentications: GUESSES, inactive_answers: GUESSES };
+        let token = token.map(|token| digest::sha256(token.reveal().as_bytes()));
+        Self { connectors, token, mistakes: Mistakes::new(allowed, env) }
+    }
+
+    fn admit(&self, headers: &HeaderMap) -> Result<(), ErrorCode> {
+        let token = self.token.as_ref().ok_or(ErrorCode::AdminOff)?;
+        let sent = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.split_once(' '));
+        // RFC 9110, 11.1: the scheme's name has no case. Hashes are compared, so that not even the length is told.
+        let proven = sent.is_some_and(|(scheme, sent)| {
+            scheme.eq_ignore_ascii_case("bearer") && digest::equal(&digest::sha256(sent.as_bytes()), token)
+        });
+        if proven { Ok(()) } else { Err(self.mistakes.authentication_failed(None, ErrorCode::AdminToken)) }
+    }
+
+    fn refuse(&self, code: ErrorCode) -> HttpResponse {
+        let header = match code {
+            ErrorCode::TooManyMistakes => Some((RETRY_AFTER, self.mistakes.retry_after().to_string())),
+            ErrorCode::AdminToken => Some((WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"".to_owned())),
+            _ => None,
+        };
+        refused(code, Vec::new(), header)
+    }
+}
+
+impl std::fmt::Debug for Admin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.debug_struct("Admin").field("connectors", &self.connectors).finish_non_exhaustive()
+    }
+}
+
+/// Everything under `/admin`. Nothing of it is looked at before the token is proven.
+pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
+    let guard = Arc::clone(&admin);
+    let guarded = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
+        let admin = Arc::clone(&guard);
+        async move {
+            match admin.admit(request.headers()) {
+                Ok(()) => next.call(request).await,
+                Err(code) => {
+                    telemetry::refused(None, code, "the administration was refused");
+                    Ok(request.into_response(admin.refuse(code)))
+                }
+            }
+        }
+    });
+    let otherwise = |allow: &'static str| {
+        web::to(move || async move { refused(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned()))) })
+    };
+    web::scope("/admin")
+        .app_data(Data::from(admin))
+        .wrap(guarded)
+        .service(web::resource("/connectors").get(connectors).default_service(otherwise("GET")))
+        .service(web::resource("/blocks").get(blocks).post(block).default_service(otherwise("GET, POST")))
+        .service(web::resource("/blocks/{id}").delete(unblock).default_service(otherwise("DELETE")))
+        .default_service(web::to(|| async { refused(ErrorCode::NotFound, Vec::new(), None) }))
+}
+
+async fn connectors(admin: Data<Admin>) -> HttpResponse {
+    json(StatusCode::OK, &ConnectorList { connectors: admin.connectors.overview() })
+}
+
+async fn blocks(admin: Data<Admin>) -> HttpResponse {
+    let blocks = admin.connectors.overview().into_iter().flat_map(|row| row.blocks).collect();
+    json(StatusCode::OK, &BlockList { blocks })
+}
+
+async fn block(admin: Data<Admin>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
+    let new = match read(payload).await {
+        Ok(new) => new,
+        Err((code, details)) => return refused(code, details, None),
+    };
+    let connectors = admin.connectors.clone();
+    // The disk may be slow, and probes are answered by the same thread.
+    match web::block(move || connectors.block(&new)).await {
+        Ok(Ok((row, survival))) => {
+            tell(&request, &row, "an identity provider is blocked");
+            json(StatusCode::CREATED, &changed(row, survival))
+        }
+        Ok(Err(unset)) => {
+            let (code, details) = why(unset);
+            refused(code, details, None)
+        }
+        Err(_) => refused(ErrorCode::Internal, Vec::new(), None),
+    }
+}
+
+async fn unblock(admin: Data<Admin>, request: HttpRequest, id: web::Path<String>) -> HttpResponse {
+    let connectors = admin.connectors.clone();
+    match web::block(move || connectors.unblock(&id)).await {
+        Ok(Some((row, survival))) => {
+            tell(&request, &row, "a block of an identity provider is lifted");
+            json(StatusCode::OK, &changed(row, survival))
+        }
+        Ok(None) => refused(ErrorCode::BlockUnknown, Vec::new(), None),
+        Err(_) => refused(ErrorCode::Internal, Vec::new(), None),
+    }
+}
+
+async fn read(payload: web::Payload) -> Result<NewBlock, (ErrorCode, Vec<String>)> {
+    let body = tokio::time::timeout(PATIENCE, payload.to_bytes_limited(BODY)).await;
+    let body = body.map_err(|_| (ErrorCode::RequestTimeout, Vec::new()))?;
+    let body = body.map_err(|_| (ErrorCode::PayloadTooLarge, vec![format!("the body may have {BODY} bytes")]))?;
+    let body = body.map_err(|_| (ErrorCode::AdminMalformed, vec!["the body broke off".to_owned()]))?;
+    let no_object =
+        |_| (ErrorCode::AdminMalformed, vec!["it must be one JSON object, in which no member is named twice".to_owned()]);
+    let object = parse_object(&body).map_err(no_object)?;
+    serde_json::from_value(Value::Object(object)).map_err(|error| (ErrorCode::AdminMalformed, vec![error.to_string()]))
+}
+
+fn why(unset: Unset) -> (ErrorCode, Vec<String>) {
+    match unset {
+        Unset::UnknownConnector { known } => {
+            let known: Vec<&str> = known.iter().map(crate::ids::ConnectorId::as_str).collect();
+            (ErrorCode::BlockConnector, vec![format!("known: {}", known.join(", "))])
+        }
+        Unset::UnknownServiceProvider => (ErrorCode::BlockServiceProvider, Vec::new()),
+        Unset::Flawed(flaws) => (ErrorCode::BlockFlawed, flaws.iter().map(ToString::to_string).collect()),
+        Unset::TooMany(why) => (ErrorCode::TooManyBlocks, vec![format!("{why}; mend: lift those that are no longer needed")]),
+    }
+}
+
+/// One line for each change: this is what an operator will be asked about.
+fn tell(request: &HttpRequest, row: &BlockRow, what: &'static str) {
+    let peer = request.peer_addr().map(|peer| peer.to_string());
+    let service_providers = row.service_providers.as_ref().map(|some| some.iter().map(ToString::to_string).collect::<Vec<_>>());
+    tracing::warn!(
+        who = "admin token",
+        peer,
+        block = row.id,
+        connector = %row.connector,
+        service_provider = service_providers.map(|some| some.join(", ")),
+        reason = row.reason,
+        from = row.from,
+        until = row.until,
+        "{what}"
+    );
+}
+
+fn changed(block: BlockRow, survival: Survival) -> Changed {
+    match survival {
+        Survival::Kept => Changed { block, kept: true, warning: None },
+        Survival::Lost(fault) => {
+            let code = ErrorCode::BlocksNotKept.entry().code;
+            tracing::error!(code, block = block.id, %fault, "a change of the blocks is in force, and will not survive a restart");
+            let warning = format!("the change is in force, but a restart will undo it: {fault}");
+            Changed { block, kept: false, warning: Some(warning) }
+        }
+    }
+}
+
+fn refused(code: ErrorCode, details: Vec<String>, header: Option<(HeaderName, String)>) -> HttpResponse {
+    let entry = code.entry();
+    let (error, error_description, code) = (entry.oauth.to_owned(), entry.description.to_owned(), entry.code.to_owned());
+    let mut response = builder(status_code(entry.status));
+    if let Some(header) = header {
+        response.insert_header(header);
+    }
+    response.json(Refused { error, error_description, code, details })
+}
+
+fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {
+    builder(status).json(body)
+}
+
+fn builder(status: StatusCode) -> HttpResponseBuilder {
+    let mut response = HttpResponse::build(status);
+    response.insert_header((CACHE_CONTROL, "no-store"));
+    response
+}
+
+/// Has the blocks in force counted at each scrape.
+pub fn report_blocks(hub: &Data<Hub>) {
+    let counted = Arc::downgrade(&Arc::clone(hub));
+    hub.metrics.sample_with(move |metrics| {
+        if let Some(hub) = counted.upgrade() {
+            hub.connectors.report_blocks(metrics);
+        }
+    });
+}

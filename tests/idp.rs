@@ -1,0 +1,132 @@
+//! `passerelle idp`, from outside: a running hub, and the commands that switch its identity providers off and on.
+#![expect(clippy::unwrap_used, reason = "a test may stop where it stands")]
+
+use std::fs;
+use std::io::{BufRead as _, BufReader};
+use std::net::TcpListener;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+
+use tempfile::TempDir;
+
+mod folder;
+use folder::{SETTINGS, VARIABLE, good};
+
+const TOKEN: &str = "0123456789abcdef0123456789abcdef-admin";
+
+/// `passerelle serve`, stopped when the test is over.
+struct Hub<'f> {
+    process: Child,
+    folder: &'f Path,
+}
+
+impl Drop for Hub<'_> {
+    fn drop(&mut self) {
+        // It may have ended by itself, which the test has then seen.
+        let _ended = self.process.kill();
+        let _gone = self.process.wait();
+    }
+}
+
+/// A folder whose hub can be administered, its private listener on a port that is free at this moment.
+fn administered() -> TempDir {
+    let folder = good();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let private = format!("private = {{ listen = \"0.0.0.0:{port}\", admin_token = {{ file = \"admin.token\" }} }}");
+    let settings = SETTINGS.replace("private.listen = \"127.0.0.1:0\"", &private);
+    fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
+    fs::write(folder.path().join("admin.token"), format!("{TOKEN}\n")).unwrap();
+    folder
+}
+
+impl<'f> Hub<'f> {
+    fn start(folder: &'f TempDir) -> Self {
+        let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+        command.arg("serve").arg("--config").arg(folder.path()).env(VARIABLE.0, VARIABLE.1);
+        let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
+        let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
+        let hub = Self { process, folder: folder.path() };
+        let mut told = Vec::new();
+        let serves = lines.by_ref().inspect(|line| told.push(line.clone())).any(|line| line.contains("serving"));
+        assert!(serves, "it did not start: {told:?}");
+        // The rest is read, so that the hub never waits for a reader; it ends when the hub does.
+        let _reading = std::thread::spawn(move || lines.count());
+        hub
+    }
+
+    fn idp(&self, arguments: &[&str]) -> (i32, String) {
+        idp(arguments, self.folder)
+    }
+}
+
+fn idp(arguments: &[&str], folder: &Path) -> (i32, String) {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
+    let output = command.arg("idp").args(arguments).arg("--config").arg(folder).output().unwrap();
+    let told = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    (output.status.code().unwrap(), told)
+}
+
+#[test]
+fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
+    let folder = administered();
+    let hub = Hub::start(&folder);
+    let (code, told) = hub.idp(&["list"]);
+    assert!(code == 0 && told == "persons                  on       eidas1..eidas1 Persons\n", "{code} {told}");
+
+    let block = ["block", "persons", "--reason", "a test", "--message", "fr=Fermé", "--message", "en=Closed", "--for", "2h"];
+    let (code, told) = hub.idp(&block);
+    assert!(code == 0 && told.contains("blocked for everybody by command "), "{code} {told}");
+    let (_, told) = hub.idp(&["list"]);
+    assert!(told.contains("persons                  blocked ") && told.contains(": a test\n"), "{told}");
+    let (_, told) = hub.idp(&["list", "--json"]);
+    let list: serde_json::Value = serde_json::from_str(&told).unwrap();
+    assert_eq!(list["connectors"][0]["blocks"][0]["message"], serde_json::json!({ "en": "Closed", "fr": "Fermé" }));
+
+    // Killed, and started again: what was blocked is blocked.
+    drop(hub);
+    let hub = Hub::start(&folder);
+    let (code, told) = hub.idp(&["unblock", "persons"]);
+    assert!(code == 0 && told.starts_with("lifted: persons\n"), "{code} {told}");
+    assert!(hub.idp(&["list"]).1.starts_with("persons                  on "));
+    assert_eq!(hub.idp(&["unblock", "persons"]), (1, "passerelle: nothing blocks persons\n".to_owned()));
+}
+
+#[test]
+fn what_the_command_can_not_do_it_says_with_a_code_and_a_mend() {
+    let folder = administered();
+    let put = |file: &str, content: &str| fs::write(folder.path().join(file), content).unwrap();
+    let persons = fs::read_to_string(folder.path().join("connectors/persons.toml")).unwrap();
+    put(
+        "connectors/persons.toml",
+        &persons.replace("kind.persona", "block = [{ reason = \"by file\", until = 2999-01-01T00:00:00Z }]\nkind.persona"),
+    );
+    let settings = fs::read_to_string(folder.path().join("passerelle.toml")).unwrap();
+    let block = |more: &[&str]| idp(&[&["block", "persons", "--reason", "a test"], more].concat(), folder.path());
+    let expect = |(code, told): (i32, String), expected: i32, words: &str| {
+        assert!(code == expected && told.contains(words), "{code}, not {expected} with {words:?}: {told}");
+    };
+    expect(block(&[]), 3, "mend: start it, or name its private listener by --private URL");
+
+    let hub = Hub::start(&folder);
+    // Whoever must block somebody at night need not mend another file first.
+    put("connectors/broken.toml", "name = 3");
+    expect(hub.idp(&["block", "nobody", "--reason", "a test"]), 1, "There is no such connector.\n  known: persons");
+    expect(block(&["--sp", "nobody"]), 1, "There is no service provider of this client_id.");
+    expect(block(&["--until", "tomorrow"]), 1, "until: is not a moment with a time zone; mend: ");
+    expect(block(&["--message", "Fermé"]), 1, "write it as --message fr=");
+    expect(block(&["--for", "2 hours"]), 2, "write a number and a unit");
+    expect(hub.idp(&["unblock", "persons"]), 1, "blocked for everybody by its file, until 2999-01-01T00:00:00Z: by file");
+    expect(hub.idp(&["unblock", "nobody"]), 1, "there is no connector nobody; known: persons");
+    expect(hub.idp(&["unblock", "--id", "NOBODY"]), 1, "There is no block of this id");
+    expect(block(&["--private", "ftp://127.0.0.1"]), 1, "is not the address of a private listener");
+    put("admin.token", &TOKEN.replace("admin", "wrong"));
+    expect(block(&[]), 4, "refuses the token");
+    put("admin.token", "short");
+    expect(block(&[]), 1, "leads to a token that is too short");
+    put("passerelle.toml", SETTINGS);
+    expect(block(&[]), 4, "private.admin_token is not set");
+    put("passerelle.toml", &settings);
+    put("admin.token", TOKEN);
+    let (_, list) = hub.idp(&["list"]);
+    assert!(list.contains("by its file") && !list.contains("by command"), "something took effect: {list}");
+}
