@@ -89,7 +89,7 @@ fn main() {
         guards: Guards::default(),
     };
     let build = |configured: &ConfiguredConnector| {
-        let ConfiguredConnector { id, file, client_secret, blocks: _ } = configured.clone();
+        let ConfiguredConnector { id, file, client_secret, .. } = configured.clone();
         connector::build(id, &file, client_secret, means.clone()).map(drop).map_err(|fault| (fault.key.into(), fault.mend))
     };
     let began = Instant::now();

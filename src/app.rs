@@ -156,7 +156,6 @@ impl Program {
             plans,
             registry::Means {
                 federation: federation.clone(),
-                order: settings.choice.order.clone(),
                 blocks,
                 calls: settings.limits.calls_per_connector,
                 env: env.clone(),

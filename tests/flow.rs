@@ -15,6 +15,7 @@ mod flow {
 
     mod attacks;
     mod blocks;
+    mod choice;
     mod clients;
     mod clock;
     mod high;

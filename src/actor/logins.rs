@@ -14,8 +14,8 @@ use super::means::Means;
 use super::steps::{self, BrowserStep};
 use crate::env::Timestamp;
 use crate::grant::store_code;
-use crate::ids::{ClientId, InteractionHash, Secret, Subject, SupportId};
-use crate::login::{Answer, Login, Request, State, Ticket};
+use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
+use crate::login::{Answer, Answered, Login, Request, State, Ticket};
 use crate::protocol::acr::Level;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
@@ -62,6 +62,8 @@ pub struct Standing {
     /// The service provider has its answer; the login's cookie may go in a minute.
     pub over: bool,
     pub failed: bool,
+    /// The connector through which somebody authenticated, once the service provider has its code.
+    pub finished_with: Option<ConnectorId>,
 }
 
 impl Standing {
@@ -76,6 +78,10 @@ impl Standing {
             expires_at: ticket.expires_at,
             over: login.is_over(),
             failed: matches!(login.state, State::Failed(_)),
+            finished_with: match &login.state {
+                State::Answered(Answered::Granted { connector, .. }) => Some(connector.clone()),
+                _ => None,
+            },
         }
     }
 }

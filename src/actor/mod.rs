@@ -13,6 +13,7 @@
 
 mod admission;
 pub mod blocks;
+mod choices;
 pub mod connector;
 pub mod health;
 mod identify;
@@ -26,10 +27,11 @@ mod sandbox;
 mod sign_in;
 mod steps;
 
+pub use choices::{ChoiceEntry, Obstacle};
 pub use health::Standing as Condition;
 pub use logins::{Ended, Logins, Reply, Standing, Unserved};
 pub use logouts::{Departed, Logouts};
 pub use means::Means;
-pub use registry::{ChoiceEntry, Connectors, Obstacle};
+pub use registry::Connectors;
 pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};
 pub use sign_in::{SignInOutcome, TypedIn};

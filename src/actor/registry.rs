@@ -13,7 +13,7 @@ use arc_swap::ArcSwap;
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorHandle, Limits, Surroundings};
 use super::health::{Health, Standing};
-use crate::assurance::{At, Level};
+use crate::assurance::At;
 use crate::config::model::ConnectorLimits;
 use crate::config::outline::Fields;
 use crate::config::{ConnectorFacts, Current, Federation};
@@ -77,65 +77,12 @@ type Actors = BTreeMap<ConnectorId, Arc<Entry>>;
 #[derive(Clone)]
 pub struct Connectors {
     actors: Arc<ArcSwap<Actors>>,
-    federation: Current,
-    order: Arc<[ConnectorId]>,
+    pub(super) federation: Current,
     /// Kill switches by command.
     blocks: Blocks,
 }
 
-/// One line of the choice page.
-#[derive(Clone, Debug)]
-pub struct ChoiceEntry {
-    pub id: ConnectorId,
-    pub name: Arc<BTreeMap<String, String>>,
-    /// Why it can't be chosen; `None` when it can.
-    pub obstacle: Option<Obstacle>,
-    /// One that is not well comes after all others, and is marked.
-    pub standing: Standing,
-}
-
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub enum Obstacle {
-    Off,
-    /// A kill switch is in force: the operator's word for the person by language, empty without one.
-    Blocked(Arc<BTreeMap<String, String>>),
-    NotForThisService,
-    LevelTooLow,
-    /// Its last calls failed; it is asked again, and offered as soon as it may be tried.
-    Failing,
-}
-
-impl Obstacle {
-    fn of(closed: Closed, word: impl FnOnce() -> Arc<BTreeMap<String, String>>) -> Self {
-        match closed {
-            Closed::ConnectorBlocked | Closed::Suspended => Self::Blocked(word()),
-            Closed::ConnectorUnknown | Closed::ConnectorOff => Self::Off,
-            Closed::ServiceProviderInactive | Closed::Blocked => Self::NotForThisService,
-            Closed::LevelTooHigh | Closed::LevelTooLow => Self::LevelTooLow,
-        }
-    }
-}
-
 impl Connectors {
-    /// Every connector, in the configured order but those in trouble last, with what stands in the way.
-    #[must_use]
-    pub fn choices(&self, client_id: &ClientId, level: Level) -> Vec<ChoiceEntry> {
-        let (federation, actors) = (self.federation.load(), self.actors.load());
-        let named = self.order.iter().filter_map(|id| federation.connectors().get_key_value(id));
-        let others = federation.connectors().iter().filter(|(id, _)| !self.order.contains(id));
-        let entry = |(id, connector): (&ConnectorId, &Arc<ConnectorFacts>)| {
-            let standing = actors.get(id).map_or(Standing::Well, |entry| entry.handle.standing());
-            let closed = gate::may(&self.facts_in(&federation, client_id, id), At::Asked(level)).err();
-            let obstacle = closed.map(|closed| Obstacle::of(closed, || self.word(client_id, id)));
-            let obstacle = obstacle.or((standing == Standing::Failing).then_some(Obstacle::Failing));
-            ChoiceEntry { id: id.clone(), name: Arc::clone(&connector.name), obstacle, standing }
-        };
-        let mut choices: Vec<ChoiceEntry> = named.chain(others).map(entry).collect();
-        // Stable: among those alike the configured order stays.
-        choices.sort_by_key(|choice| choice.standing);
-        choices
-    }
-
     /// The name for people, by language.
     #[must_use]
     pub fn name(&self, id: &ConnectorId) -> Option<Arc<BTreeMap<String, String>>> {
@@ -144,6 +91,11 @@ impl Connectors {
 
     pub(super) fn handle(&self, id: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
         self.actors.load().get(id).map(|entry| entry.handle.clone()).ok_or(ErrorCode::IdpUnknown)
+    }
+
+    /// How its identity provider is doing.
+    pub(super) fn standing(&self, id: &ConnectorId) -> Standing {
+        self.actors.load().get(id).map_or(Standing::Well, |entry| entry.handle.standing())
     }
 
     /// The connector's actor, unless its file switches it off, or a block for everybody is in force.
@@ -168,7 +120,7 @@ pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorI
         },
         connector: federation.connector(id).map_or(gate::Connector::Unknown, |connector| state(connector)),
         pairing: match service {
-            Some(service) if service.blocked_connectors.contains(id) => gate::Pairing::Blocked,
+            Some(service) if !service.admitted.includes(id) => gate::Pairing::Blocked,
             Some(_) | None => gate::Pairing::Allowed,
         },
     }
@@ -212,8 +164,6 @@ pub struct Registry {
 /// What the registry works with.
 pub struct Means {
     pub federation: Current,
-    /// Order on the choice page; connectors not named follow by name.
-    pub order: Vec<ConnectorId>,
     pub blocks: Blocks,
     /// Calls to one identity provider at once, where its file says nothing else.
     pub calls: usize,
@@ -228,8 +178,8 @@ impl Registry {
     /// view, already filled.
     #[must_use]
     pub fn start(plans: Vec<Plan>, means: Means) -> (Connectors, RegistryHandle) {
-        let Means { federation, order, blocks, calls, env, metrics, arbiters } = means;
-        let connectors = Connectors { actors: Arc::default(), federation, order: order.into(), blocks };
+        let Means { federation, blocks, calls, env, metrics, arbiters } = means;
+        let connectors = Connectors { actors: Arc::default(), federation, blocks };
         let seen = Arc::downgrade(&connectors.actors);
         metrics.sample_with(move |metrics| {
             metrics.connectors_cleared();

@@ -31,7 +31,7 @@ fn registry() -> Registry {
     let federation = Federation::new([], ScopeTable::default(), Unavailable::Greyed).into();
     let blocks = Blocks::load(Path::new("no state is kept here"), &env).unwrap();
     Registry {
-        connectors: Connectors { actors: Arc::default(), federation, order: Arc::new([]), blocks },
+        connectors: Connectors { actors: Arc::default(), federation, blocks },
         calls: 8,
         surroundings: Surroundings { metrics: Arc::new(Metrics::new(env.now()).unwrap()), env },
         arbiters: Vec::new(),
@@ -44,7 +44,7 @@ fn apply(registry: &Registry, name: &str) {
         format!("name = {{ en = \"{name}\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.persona]\n");
     let file: ConnectorFile = toml::from_str(&text).unwrap();
     let id = ConnectorId::from("one");
-    let configured = ConfiguredConnector { id: id.clone(), file, client_secret: None, blocks: Vec::new() };
+    let configured = ConfiguredConnector { id: id.clone(), file, client_secret: None, logo: None, blocks: Vec::new() };
     let facts = Arc::new(ConnectorFacts::of(&configured));
     let federation = Federation::clone(&registry.connectors.federation.load()).with_connectors([(id.clone(), facts)]);
     let plan = Plan { id, connector: Arc::new(Down), limits: configured.file.limits, fields: Arc::default() };

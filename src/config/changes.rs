@@ -115,7 +115,7 @@ impl Outline {
     fn levels(&self, client_id: &ClientId, id: &ConnectorId) -> Option<(Level, Level)> {
         let service: &ServiceOutline = self.service_providers.get(client_id)?;
         let connector = self.connectors.get(id)?;
-        let is_open = service.active && connector.enabled && !service.blocked_connectors.contains(id);
+        let is_open = service.active && connector.enabled && service.admitted.includes(id);
         is_open.then_some((connector.lowest, connector.highest))
     }
 }

@@ -1,6 +1,7 @@
 use serde_json::json;
 
 use super::*;
+use crate::config::connector_rules::Admitted;
 
 fn fields(keys: &[(&str, &str)]) -> Arc<Fields> {
     let keys: BTreeMap<&str, &str> = keys.iter().copied().collect();
@@ -13,9 +14,9 @@ fn connector(highest: Level, enabled: bool, name: &str) -> ConnectorOutline {
 }
 
 fn service(blocked: &[&str], secrets: &str) -> ServiceOutline {
-    let blocked_connectors: Vec<ConnectorId> = blocked.iter().map(|id| ConnectorId::from(*id)).collect();
-    let fields = fields(&[("blocked_connectors", &blocked.join(" ")), ("secrets", secrets)]);
-    ServiceOutline { active: true, blocked_connectors, fields }
+    let admitted = Admitted::AllBut(blocked.iter().map(|id| ConnectorId::from(*id)).collect());
+    let fields = fields(&[("connectors", &blocked.join(" ")), ("secrets", secrets)]);
+    ServiceOutline { active: true, admitted, fields }
 }
 
 fn before() -> Outline {
@@ -61,7 +62,7 @@ fn each_change_is_told_with_whom_it_touches() {
         (
             "a block, and a secret, which is not told",
             |next| drop(next.service_providers.insert("picky".into(), service(&["a"], "a secret"))),
-            "service provider picky: changed in blocked_connectors, secrets\n  gains: b\n  loses: a\n",
+            "service provider picky: changed in connectors, secrets\n  gains: b\n  loses: a\n",
         ),
         (
             "a service provider that goes",

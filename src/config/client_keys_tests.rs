@@ -161,5 +161,5 @@ fn what_the_high_platform_never_uses_is_warned_of() {
     assert!(!warned("identity_source"), "on high the provider is the rule");
     // With such a connector alone nobody could ever log in.
     let (file, key, _) = high(&good).with("connectors/idp.toml", low).problem();
-    assert_eq!((file.as_str(), key.as_str()), (SP, "blocked_connectors"));
+    assert_eq!((file.as_str(), key.as_str()), (SP, "connectors"));
 }

@@ -9,7 +9,8 @@ use crate::protocol::acr::{Level, Platform};
 
 use super::address::{self, Http};
 use super::blocks::Block;
-use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, OidcKind, SecretRef, UpstreamAuthMethod};
+use super::logo::Logo;
+use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, OidcKind, SecretRef, Settings, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::settings::within;
 use super::source::{Source, problem_of_file};
@@ -23,6 +24,7 @@ pub struct ConfiguredConnector {
     pub file: ConnectorFile,
     /// The hub's secret at the identity provider, or its account's password there; `None` for kinds that have none.
     pub client_secret: Option<Secret<String>>,
+    pub logo: Option<Logo>,
     /// From its `[[block]]` tables.
     pub blocks: Vec<Block>,
 }
@@ -89,9 +91,9 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
 /// # Errors
 /// Every problem of that file.
 pub fn configured(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
-    let Draft { id, file, client_secret, blocks, problems } = draft(source, sandbox, context);
+    let Draft { id, file, client_secret, logo, blocks, problems } = draft(source, sandbox, context);
     match file {
-        Some(file) if problems.is_empty() => Ok(ConfiguredConnector { id, file, client_secret, blocks }),
+        Some(file) if problems.is_empty() => Ok(ConfiguredConnector { id, file, client_secret, logo, blocks }),
         _ => Err(problems),
     }
 }
@@ -103,6 +105,7 @@ pub struct Draft {
     /// `None` where it has not even the shape of a connector's file.
     pub file: Option<ConnectorFile>,
     pub client_secret: Option<Secret<String>>,
+    pub logo: Option<Logo>,
     pub blocks: Vec<Block>,
     pub problems: Vec<Problem>,
 }
@@ -114,7 +117,7 @@ pub fn read_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Draft 
         Ok(source) => draft(&source, sandbox, context),
         Err(problem) => {
             let problems = name_problem(path).into_iter().chain([problem]).collect();
-            Draft { id: id_of(path), file: None, client_secret: None, blocks: Vec::new(), problems }
+            Draft { id: id_of(path), file: None, client_secret: None, logo: None, blocks: Vec::new(), problems }
         }
     }
 }
@@ -133,7 +136,7 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     let id = id_of(source.path());
     let mut problems: Vec<Problem> = name_problem(source.path()).into_iter().collect();
     let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else {
-        return Draft { id, file: None, client_secret: None, blocks: Vec::new(), problems };
+        return Draft { id, file: None, client_secret: None, logo: None, blocks: Vec::new(), problems };
     };
     let client_secret = check(source, &file, sandbox, context, &mut problems);
     let path = match &mut file.kind {
@@ -144,8 +147,9 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     if let Some(path) = path {
         *path = context.folder.join(&*path);
     }
+    let logo = logo(source, &file, source.path().parent().unwrap_or(Path::new("")), &mut problems);
     let blocks = blocks::of_file(source, &id, &file.block, &mut problems);
-    Draft { id, file: Some(file), client_secret, blocks, problems }
+    Draft { id, file: Some(file), client_secret, logo, blocks, problems }
 }
 
 fn check(
@@ -161,6 +165,10 @@ fn check(
     }
     text::check(source, "name", &file.name, problems);
     limits(source, file.limits, problems);
+    if file.category.as_deref().is_some_and(|category| !is_category(category)) {
+        let mend = "use 1 to 32 characters of a-z, 0-9 and -, as [choice] categories in passerelle.toml does";
+        problems.push(source.problem("category", "is not a category's id", mend));
+    }
     if file.levels.lowest > file.levels.highest {
         problems.push(source.problem("levels", "has a lowest level above its highest", "swap the two"));
     }
@@ -222,6 +230,20 @@ fn limits(source: &Source, limits: ConnectorLimits, problems: &mut Vec<Problem>)
     within(source, "limits.queue", count(limits.queue), (0, 65_536), problems);
     // Somebody waits for a page meanwhile.
     within(source, "limits.queue_ms", limits.queue_ms, (0, 5_000), problems);
+}
+
+fn logo(source: &Source, file: &ConnectorFile, folder: &Path, problems: &mut Vec<Problem>) -> Option<Logo> {
+    let read = file.logo.as_ref().map(|path| Logo::of_entry(folder, path)).transpose();
+    read.unwrap_or_else(|(what, mend)| {
+        problems.push(source.problem("logo", what, mend));
+        None
+    })
+}
+
+/// True for what may be a category's id.
+pub fn is_category(id: &str) -> bool {
+    let charset = |c: u8| c.is_ascii_lowercase() || c.is_ascii_digit() || c == b'-';
+    (1..=32).contains(&id.len()) && id.bytes().all(charset)
 }
 
 /// The table between the hub's levels and the identity provider's values (decisions 8).
@@ -394,6 +416,19 @@ fn check_encryption(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem
         let mend = "add userinfo_signed_response_alg = \"ES256\", and register the same with the identity provider";
         problems.push(source.problem("kind.oidc.userinfo_encrypted_response_alg", what, mend));
     }
+}
+
+/// Connectors whose category has no heading: they are shown under the rest.
+pub fn without_category(connectors: &BTreeMap<ConnectorId, ConfiguredConnector>, settings: &Settings) -> Vec<Problem> {
+    let known = |id: &str| settings.choice.categories.iter().any(|category| category.id == id);
+    let unknown = connectors.values().filter(|connector| connector.file.category.as_deref().is_some_and(|id| !known(id)));
+    let warning = |connector: &ConfiguredConnector| {
+        let path = settings.connectors.join(format!("{}.toml", connector.id));
+        let what = "is a category without a heading: the choice page shows this connector under the rest";
+        let mend = "add it to [choice] categories in passerelle.toml, or use the id of one that is there";
+        Problem { key: "category".into(), ..problem_of_file(&path, what, mend) }
+    };
+    unknown.map(warning).collect()
 }
 
 /// What holds, but is for tests only, or of no use on this platform.

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use super::blocks::Block;
 use super::connectors::ConfiguredConnector;
 use super::model::Levels;
+use super::shown::Shown;
 
 /// One connector, as its file has it.
 #[derive(Clone, PartialEq, Debug)]
@@ -19,6 +20,8 @@ pub struct ConnectorFacts {
     pub amr: Vec<String>,
     /// What this identity provider's `mfa` stands for.
     pub mfa: Vec<String>,
+    /// What the choice page shows of it.
+    pub shown: Arc<Shown>,
     /// Kill switches of its file.
     pub blocks: Arc<[Block]>,
 }
@@ -26,9 +29,10 @@ pub struct ConnectorFacts {
 impl ConnectorFacts {
     #[must_use]
     pub fn of(configured: &ConfiguredConnector) -> Self {
-        let file = &configured.file;
+        let (file, shown) = (&configured.file, Arc::new(Shown::of(configured)));
         Self {
-            name: Arc::new(file.name.clone()),
+            name: Arc::clone(&shown.name),
+            shown,
             enabled: file.enabled,
             levels: file.levels,
             amr: file.amr.clone(),

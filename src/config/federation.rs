@@ -3,10 +3,14 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
-use super::model::AuthMethod;
+use super::connector_rules::{Admitted, Order};
+use super::logo::Logo;
+use super::model::{AuthMethod, Category};
+use super::shown::Lineup;
 use super::{AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
 use crate::identity::scopes::{self, Presumed, ScopeTable};
 use crate::identity::{Claim, Identity};
@@ -30,7 +34,11 @@ pub struct Service {
     pub id_token_signed_response_alg: SigningAlg,
     /// Absent: plain JSON, under `rules = "openid"` only.
     pub userinfo_signed_response_alg: Option<SigningAlg>,
-    pub blocked_connectors: Vec<ConnectorId>,
+    /// Which connectors may serve it: the gate's to judge.
+    pub admitted: Admitted,
+    /// What comes first on its choice page.
+    pub order: Arc<Order>,
+    pub logo: Option<Logo>,
     pub keys: KeySource,
     /// How its answers are encrypted; only signed without.
     pub encryption: Option<AnswerEncryption>,
@@ -63,8 +71,9 @@ impl Authentication {
 }
 
 impl Service {
-    pub(super) fn of(client: &RegisteredClient) -> Self {
+    pub(super) fn of(client: &RegisteredClient, hub: &Arc<Order>, hubs_order: &[ConnectorId]) -> Self {
         let file = &client.file;
+        let own_order = &file.connectors.order;
         Self {
             registration: Registration {
                 client_id: file.client_id.clone(),
@@ -76,6 +85,7 @@ impl Service {
                 home_page: file.home_page.clone(),
                 consent: file.consent,
                 rules: file.rules,
+                hints: file.connectors.idp_hint.clone(),
             },
             name: file.name.clone(),
             sector: client.sector.clone(),
@@ -89,7 +99,12 @@ impl Service {
                 Rules::Federation => Some(SigningAlg::ES256),
                 Rules::Openid => None,
             }),
-            blocked_connectors: file.blocked_connectors.clone(),
+            admitted: file.connectors.admitted(),
+            order: match own_order.is_empty() {
+                true => Arc::clone(hub),
+                false => Arc::new(Order::of(own_order, hubs_order)),
+            },
+            logo: client.logo.clone(),
             keys: client.keys.clone(),
             encryption: client.encryption,
         }
@@ -156,6 +171,8 @@ pub struct Federation {
     services: BTreeMap<ClientId, Arc<Service>>,
     data_providers: BTreeMap<ClientId, Arc<DataProvider>>,
     connectors: BTreeMap<ConnectorId, Arc<ConnectorFacts>>,
+    /// The connectors by name.
+    lineup: Arc<Lineup>,
     pub scopes: ScopeTable,
     /// For service providers under `rules = "openid"`.
     pub openid_scopes: ScopeTable,
@@ -163,6 +180,10 @@ pub struct Federation {
     pub unavailable: Unavailable,
     /// The discovery document that goes with all this, as JSON; empty until it is written.
     pub discovery: Arc<str>,
+    /// The choice page's headings, in their order.
+    pub categories: Vec<Category>,
+    /// How long a browser keeps the last choice, if it does.
+    pub remember_last: Option<Duration>,
 }
 
 /// What the choice page does with connectors that can't be chosen.
@@ -180,10 +201,13 @@ impl Federation {
             services: services.into_iter().map(by_id).collect(),
             data_providers: BTreeMap::new(),
             connectors: BTreeMap::new(),
+            lineup: Arc::default(),
             scopes,
             openid_scopes: ScopeTable::openid(),
             unavailable,
             discovery: Arc::default(),
+            categories: Vec::new(),
+            remember_last: None,
         }
     }
 
@@ -208,7 +232,9 @@ impl Federation {
     /// With these in place of what connectors there were.
     #[must_use]
     pub fn with_connectors(self, connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorFacts>)>) -> Self {
-        Self { connectors: connectors.into_iter().collect(), ..self }
+        let connectors: BTreeMap<_, _> = connectors.into_iter().collect();
+        let lineup = Lineup::of(connectors.iter().map(|(id, facts): (_, &Arc<ConnectorFacts>)| (id, &*facts.shown)));
+        Self { connectors, lineup: Arc::new(lineup), ..self }
     }
 
     /// Of a configuration that was loaded and checked.
@@ -221,6 +247,12 @@ impl Federation {
     #[must_use]
     pub fn service(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
         self.services.get(client_id)
+    }
+
+    /// A service provider's logo, by its version.
+    #[must_use]
+    pub fn logo(&self, version: &str) -> Option<&Logo> {
+        self.services.values().filter_map(|service| service.logo.as_ref()).find(|logo| &*logo.version == version)
     }
 
     /// Every service provider, active or not.
@@ -249,6 +281,12 @@ impl Federation {
     #[must_use]
     pub const fn connectors(&self) -> &BTreeMap<ConnectorId, Arc<ConnectorFacts>> {
         &self.connectors
+    }
+
+    /// Every connector by name, in each language.
+    #[must_use]
+    pub fn lineup(&self) -> &Lineup {
+        &self.lineup
     }
 
     /// Everyone who may have public keys, active or not.

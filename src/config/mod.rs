@@ -13,6 +13,7 @@ pub mod blocks;
 pub mod changes;
 mod client_auth;
 pub mod client_keys;
+pub mod connector_rules;
 pub mod connectors;
 mod current;
 pub mod data_providers;
@@ -21,6 +22,7 @@ mod facts;
 pub mod federation;
 pub mod files;
 pub mod ldap;
+pub mod logo;
 pub mod mapping;
 pub mod model;
 pub mod oauth2;
@@ -34,6 +36,7 @@ pub mod scopes;
 mod secrets;
 pub mod service_providers;
 mod settings;
+pub mod shown;
 mod source;
 pub mod surroundings;
 mod text;
@@ -52,6 +55,7 @@ mod tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use url::Url;
 
@@ -79,6 +83,7 @@ pub use validity::{Flaw, Standing, Validity, in_rfc3339};
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
+use connector_rules::Order;
 use source::{Source, problem_of_file};
 
 /// A whole configuration: every file read, every rule kept, every secret at hand.
@@ -141,7 +146,7 @@ pub fn load(folder: &Path, environment: &Environment) -> Result<Loaded, Vec<Prob
 fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem>) -> Option<Loaded> {
     let context = Context { folder, environment };
     let scopes = scopes::load(&folder.join("scopes.toml"), problems);
-    let drafts = service_providers::read(&folder.join("service-providers"), problems);
+    let drafts = service_providers::read(&folder.join(service_providers::FOLDER), problems);
     let data_drafts = data_providers::read(&folder.join("data-providers"), problems);
     let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok();
     let folder_of_connectors = main.as_ref().and_then(|source| source.text("connectors")).map(PathBuf::from);
@@ -172,6 +177,8 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     let mut warnings = Vec::new();
     if let (Some(connectors), Some(platform)) = (&connectors, platform) {
         problems.extend(unreachable(&drafts, connectors, platform));
+        let is_known = |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
+        warnings.extend(service_providers::unknown_connectors(&drafts, is_known));
         let of = |(source, connector): &(Source, ConfiguredConnector)| connectors::warnings(source.path(), connector, platform);
         warnings.extend(connectors.iter().flat_map(of));
         let known = drafts.iter().map(|draft| &draft.file.client_id).collect();
@@ -226,6 +233,7 @@ fn whole(
     let scopes = judged.scopes.1.clone();
     let settings::Checked { settings, base_url, subject_keys, admin_token, register } = checked;
     warnings.extend(settings::warnings(source, &settings));
+    warnings.extend(connectors::without_category(&connectors, &settings));
     warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
     let ground = files::Ground {
         folder: folder.to_owned(),
@@ -234,7 +242,8 @@ fn whole(
         sandbox: Sandbox::of(settings.sandbox),
         platform: settings.platform,
         subject_keys: subject_keys.clone(),
-        unavailable: if settings.choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed },
+        order: Arc::new(Order::of(&settings.choice.order, &[])),
+        choice: settings.choice.clone(),
     };
     let files = Files::of(ground, judged)?;
     let issuer = format!("{}/api/v2", settings.base_url);
@@ -293,14 +302,9 @@ fn unreachable(
     let described: Vec<_> = connectors.iter().map(of).collect();
     let ids = connectors.iter().map(|(_, connector)| &connector.id);
     let connectors = ids.zip(described.iter().map(|(highest, path)| (*highest, path.as_path()))).collect();
-    let reach = service_providers::Reach { connectors, there: BTreeSet::new() };
+    let reach = service_providers::Reach { connectors };
     let files = drafts.iter().map(|draft| (&draft.source, &draft.file));
     service_providers::reachable(files, &reach, platform).into_iter().map(|conflict| conflict.problem).collect()
-}
-
-/// The connector that a file describes, by its name.
-fn connector_of(path: &Path) -> Option<ConnectorId> {
-    path.file_stem().and_then(|stem| stem.to_str()).map(ConnectorId::from)
 }
 
 /// Files that can't be read are told about when the connectors are loaded.

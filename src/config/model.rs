@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 use super::oauth2::Oauth2Kind;
 pub use crate::identity::mapping::Unmapped;
@@ -264,13 +265,42 @@ impl Default for Limits {
     }
 }
 
-#[derive(Clone, Debug, Default, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choice {
     /// Order of connectors on the choice page; those not named follow by name.
     pub order: Vec<ConnectorId>,
     /// Hide what can't be chosen instead of greying it.
     pub hide_unavailable: bool,
+    /// Headings of the choice page, in their order. A connector's file names its own by the id.
+    pub categories: Vec<Category>,
+    /// Keeps in the browser, in a cookie that nothing else reads, which connector the last login was finished with, and
+    /// shows it first.
+    pub remember_last: bool,
+    /// Days that it is kept, from the last login on; at most 180.
+    pub remember_days: u64,
+}
+
+impl Default for Choice {
+    fn default() -> Self {
+        Self {
+            order: Vec::new(),
+            hide_unavailable: false,
+            categories: Vec::new(),
+            remember_last: false,
+            remember_days: defaults::REMEMBER_DAYS,
+        }
+    }
+}
+
+/// One heading of the choice page.
+#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Category {
+    /// As connectors' files write it: 1 to 32 characters of a-z, 0-9 and -.
+    pub id: String,
+    /// As the person reads it, by language (`fr`, `en`).
+    pub name: BTreeMap<String, String>,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -358,9 +388,11 @@ pub struct ServiceProvider {
     /// Version of the subjects' key that its users' `sub` are made with. Default: the newest. The same in a whole sector.
     #[serde(default)]
     pub subject_key_version: Option<u32>,
-    /// Connectors that can't be used for this service provider.
+    /// SVG or PNG of at most 64 KiB, shown beside its name; the path counts from this file's folder.
     #[serde(default)]
-    pub blocked_connectors: Vec<ConnectorId>,
+    pub logo: Option<PathBuf>,
+    #[serde(default)]
+    pub connectors: ConnectorRules,
     /// Its public keys: for its signatures (`private_key_jwt`), and on the high platform to encrypt its tokens.
     #[serde(default)]
     pub jwks: Option<JwksSource>,
@@ -426,6 +458,12 @@ pub struct ClientSecret {
 pub struct ConnectorFile {
     /// As the person reads it, by language (`fr`, `en`).
     pub name: BTreeMap<String, String>,
+    /// SVG or PNG of at most 64 KiB, shown beside its name; the path counts from this file's folder.
+    #[serde(default)]
+    pub logo: Option<PathBuf>,
+    /// The heading that it stands under on the choice page: an id of `[choice] categories` in passerelle.toml.
+    #[serde(default)]
+    pub category: Option<String>,
     /// One that is off is shown as such, and can't be chosen.
     #[serde(default = "defaults::yes")]
     pub enabled: bool,
@@ -700,6 +738,9 @@ pub struct PersonaKind {
 
 pub(crate) mod defaults {
     use super::{PathBuf, Scope};
+
+    /// The longest that a last choice is kept.
+    pub const REMEMBER_DAYS: u64 = 180;
 
     pub const fn yes() -> bool {
         true

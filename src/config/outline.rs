@@ -9,6 +9,7 @@ use figment::value::Value;
 use serde::{Deserialize, Serialize};
 
 use super::ConnectorFacts;
+use super::connector_rules::Admitted;
 use super::model::ServiceProvider;
 use super::source::Source;
 use crate::digest;
@@ -71,7 +72,7 @@ pub struct ConnectorOutline {
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct ServiceOutline {
     pub active: bool,
-    pub blocked_connectors: Vec<ConnectorId>,
+    pub admitted: Admitted,
     pub fields: Arc<Fields>,
 }
 
@@ -89,7 +90,6 @@ impl ConnectorOutline {
 
 impl ServiceOutline {
     pub(super) fn of(file: &ServiceProvider, fields: &Arc<Fields>) -> Self {
-        let blocked_connectors = file.blocked_connectors.clone();
-        Self { active: file.active, blocked_connectors, fields: Arc::clone(fields) }
+        Self { active: file.active, admitted: file.connectors.admitted(), fields: Arc::clone(fields) }
     }
 }

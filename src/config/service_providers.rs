@@ -1,7 +1,7 @@
 //! The files of service providers, each on its own, and what they can reach (decisions 6, 15). What concerns those of
 //! data providers as well is in `together`.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::Path;
 
 use crate::env::Timestamp;
@@ -12,6 +12,8 @@ use crate::protocol::registration::{Consent, Rules};
 use super::address::{self, Http};
 use super::client_auth;
 use super::client_keys::{self, AnswerEncryption, GivenKeys, KeySource};
+use super::connector_rules::Admitted;
+use super::logo::Logo;
 use super::model::ServiceProvider;
 use super::problem::Problem;
 use super::scopes::Tables;
@@ -19,6 +21,9 @@ use super::secrets::DatedSecret;
 use super::source::Source;
 use super::together::{self, Conflict, Party};
 use super::{Context, text, toml_files};
+
+/// Where the files are, in the configuration folder.
+pub const FOLDER: &str = "service-providers";
 
 /// A service provider whose file holds.
 #[derive(Clone, Debug)]
@@ -36,6 +41,7 @@ pub struct RegisteredClient {
     pub subject_key_version: u32,
     /// On the high platform: how its answers are encrypted.
     pub encryption: Option<AnswerEncryption>,
+    pub logo: Option<Logo>,
 }
 
 impl RegisteredClient {
@@ -100,7 +106,8 @@ pub fn check(
         let what = "holds no secret that is valid now: every token request of this service provider is refused";
         source.problem("secrets", what, "add a secret, or correct the dates")
     });
-    RegisteredClient { file, secrets, without_secret, sector, keys, encryption, subject_key_version }
+    let logo = logo(source, &file, context, problems);
+    RegisteredClient { file, secrets, without_secret, sector, keys, encryption, subject_key_version, logo }
 }
 
 /// What a file is granted must be in the table that counts for it.
@@ -116,59 +123,69 @@ pub fn against_scopes(source: &Source, file: &ServiceProvider, tables: &Tables, 
 pub struct Reach<'a> {
     /// Each with its highest level and its file.
     pub connectors: BTreeMap<&'a ConnectorId, (Level, &'a Path)>,
-    /// Those whose file is there and bad may be named all the same.
-    pub there: BTreeSet<ConnectorId>,
 }
 
 /// An SP that could never log in is refused (decisions 15). Needs every connector's file to have been read.
 pub fn reachable<'a>(
     services: impl IntoIterator<Item = (&'a Source, &'a ServiceProvider)>,
-    Reach { connectors, there }: &Reach<'_>,
+    Reach { connectors }: &Reach<'_>,
     platform: Platform,
 ) -> Vec<Conflict> {
     let mut found = Vec::new();
-    for (source, file) in services {
+    // With no connector at all the hub may start: a file can be dropped in later.
+    if connectors.is_empty() {
+        return found;
+    }
+    // A list that allows nobody has been told about already.
+    let allows_some = |file: &ServiceProvider| file.connectors.allow.as_ref().is_none_or(|allowed| !allowed.is_empty());
+    for (source, file) in services.into_iter().filter(|(_, file)| allows_some(file)) {
         let with_connectors = |problem: Problem| {
             let files = connectors.values().map(|(_, file)| *file).chain([source.path()]);
             Conflict::new(problem, files)
         };
-        for (index, blocked) in file.blocked_connectors.iter().enumerate() {
-            if !connectors.contains_key(blocked) && !there.contains(blocked) {
-                let mend = "remove it, or write the stem of a file in the connectors folder";
-                let what = "names a connector that does not exist";
-                let problem = source.problem(&format!("blocked_connectors[{index}]"), what, mend);
-                found.push(Conflict::new(problem, [source.path()]));
-            }
-        }
-        // With no connector at all the hub may start: a file can be dropped in later. One that is switched off counts,
-        // for it can be switched on again; a blocked one doesn't.
-        let mut left = connectors.iter().filter(|(id, _)| !file.blocked_connectors.contains(id)).peekable();
-        if connectors.is_empty() {
-            continue;
-        }
-        if left.peek().is_none() {
-            let what = "blocks every connector, so that nobody could ever log in";
-            found.push(with_connectors(source.problem("blocked_connectors", what, "leave at least one connector unblocked")));
-            continue;
-        }
+        // One that is switched off counts, for it can be switched on again; one that the rules leave out doesn't.
+        let admitted = file.connectors.admitted();
+        let mut left = connectors.iter().filter(|(id, _)| admitted.includes(id)).peekable();
         let lowest = platform.levels().first();
-        if !left.any(|(_, (highest, _))| lowest.is_some_and(|lowest| highest >= lowest)) {
+        if left.peek().is_none() {
+            let what = "leaves no connector that is there, so that nobody could ever log in";
+            let mend = match admitted {
+                Admitted::Only(_) => "allow at least one whose file is in the connectors folder",
+                Admitted::AllBut(_) | Admitted::All => "deny one less",
+            };
+            found.push(with_connectors(source.problem("connectors", what, mend)));
+        } else if !left.any(|(_, (highest, _))| lowest.is_some_and(|lowest| highest >= lowest)) {
             let what = "leaves no connector that reaches the platform's lowest level";
-            let mend = "unblock or add a connector with a higher levels.highest";
-            found.push(with_connectors(source.problem("blocked_connectors", what, mend)));
+            let mend = "allow or add a connector with a higher levels.highest";
+            found.push(with_connectors(source.problem("connectors", what, mend)));
         }
     }
     found
+}
+
+/// Connectors that the files name and that aren't there (yet).
+pub fn unknown_connectors(drafts: &[Draft], is_known: impl Fn(&ConnectorId) -> bool) -> Vec<Problem> {
+    drafts.iter().flat_map(|draft| draft.file.connectors.unknown(&draft.source, &is_known)).collect()
 }
 
 fn one(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
     together::usable_id(source, &file.client_id, problems);
     text::check(source, "name", &file.name, problems);
     addresses(source, file, problems);
+    file.connectors.check(source, problems);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
         problems.push(source.problem("scopes", "lacks openid, without which no request is valid", "add \"openid\""));
     }
     together::named_sector(source, file.sector.as_deref(), problems);
+}
+
+fn logo(source: &Source, file: &ServiceProvider, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Logo> {
+    let folder = context.folder.join(FOLDER);
+    let read = file.logo.as_ref().map(|path| Logo::of_entry(&folder, path)).transpose();
+    read.unwrap_or_else(|(what, mend)| {
+        problems.push(source.problem("logo", what, mend));
+        None
+    })
 }
 
 /// What goes with the rules, and what the rules go with (decisions 3, Rules per SP).

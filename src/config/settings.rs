@@ -14,11 +14,13 @@ use crate::protocol::acr::Platform;
 use super::Context;
 use super::access;
 use super::address::{self, Http};
-use super::model::{IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, SubjectSource};
+use super::model::defaults::REMEMBER_DAYS;
+use super::model::{Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, SubjectSource};
 use super::problem::Problem;
 use super::register::{self, RegisterCredentials};
 use super::secrets;
 use super::source::Source;
+use super::{connectors, text};
 
 /// What the settings lead to, once they hold.
 pub struct Checked {
@@ -83,6 +85,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     let register = settings.register.as_ref().map(|configured| register::check(source, configured, context, problems));
     lifetimes(source, &settings, problems);
     limits(source, &settings.limits, problems);
+    choice(source, &settings.choice, problems);
     if settings.sandbox && !settings.sandbox_public && base_url.as_ref().is_some_and(|url| !address::is_loopback(url)) {
         let what = "lets anyone sign in as anyone, at an address beyond this machine";
         problems.push(source.problem("sandbox", what, "set sandbox = false, or sandbox_public = true if that is what you want"));
@@ -253,6 +256,21 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
     for (key, value, range) in bounds {
         within(source, &format!("limits.{key}"), value, range, problems);
     }
+}
+
+fn choice(source: &Source, choice: &Choice, problems: &mut Vec<Problem>) {
+    for (index, category) in choice.categories.iter().enumerate() {
+        let key = format!("choice.categories[{index}]");
+        if !connectors::is_category(&category.id) {
+            let mend = "use 1 to 32 characters of a-z, 0-9 and -";
+            problems.push(source.problem(&format!("{key}.id"), "is not a category's id", mend));
+        }
+        if choice.categories.iter().take(index).any(|other| other.id == category.id) {
+            problems.push(source.problem(&format!("{key}.id"), "is another category's id too", "keep one of the two"));
+        }
+        text::check(source, &format!("{key}.name"), &category.name, problems);
+    }
+    within(source, "choice.remember_days", choice.remember_days, (1, REMEMBER_DAYS), problems);
 }
 
 pub(super) fn within(source: &Source, key: &str, value: u64, (least, most): (u64, u64), problems: &mut Vec<Problem>) {

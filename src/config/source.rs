@@ -20,6 +20,9 @@ use super::regular;
 use super::schema::{self, Kind, Node};
 use crate::digest;
 
+/// Keys that have another name now.
+const RENAMED: [(&str, &str); 1] = [("blocked_connectors", "deny in a table [connectors]")];
+
 pub struct Source {
     file: PathBuf,
     values: Dict,
@@ -93,7 +96,7 @@ impl Source {
     /// Files that `{ file = … }` tables and the like refer to, as they are written.
     pub fn files_referred_to(&self) -> Vec<PathBuf> {
         let mut names = Vec::new();
-        collect(&self.values, &["file", "persons"], &mut names);
+        collect(&self.values, &["file", "persons", "ca"], &mut names);
         names.into_iter().map(PathBuf::from).collect()
     }
 
@@ -187,7 +190,11 @@ impl Source {
         let kind = node.map_or("another kind of value", |node| node.kind().in_words());
         match fault {
             Fault::UnknownField(_, known) => {
-                self.problem(&key, "is not a key that this file knows", format!("remove it, or use one of: {}", known.join(", ")))
+                let mend = match RENAMED.iter().find(|(former, _)| *former == key) {
+                    Some((_, now)) => format!("write it as {now}"),
+                    None => format!("remove it, or use one of: {}", known.join(", ")),
+                };
+                self.problem(&key, "is not a key that this file knows", mend)
             }
             Fault::UnknownVariant(_, known) => {
                 self.problem(&key, "is not one of the allowed words", format!("write one of: {}", known.join(", ")))

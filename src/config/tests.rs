@@ -194,6 +194,64 @@ fn each_bad_setting_is_named_with_its_mend() {
     check_rows(rows);
 }
 
+const TWO_ALIKE: &str = "choice.categories = [{ id = \"a\", name = { en = \"A\" } }, { id = \"a\", name = { en = \"B\" } }]";
+
+#[test]
+fn each_bad_choice_is_named_with_its_mend() {
+    let row = |text: &'static str, key, word| -> Row {
+        ("passerelle.toml", "identity_source", format!("{text}\nidentity_source").leak(), key, word)
+    };
+    check_rows(&[
+        row("choice.categories = [{ id = \"A b\", name = { en = \"A\" } }]", "choice.categories[0].id", "a-z, 0-9"),
+        row("choice.categories = [{ id = \"a\", name = {} }]", "choice.categories[0].name", "has no language"),
+        row(TWO_ALIKE, "choice.categories[1].id", "another category's id"),
+        row("choice.remember_days = 181", "choice.remember_days", "from 1 to 180"),
+        row("choice.remember_days = 0", "choice.remember_days", "from 1 to 180"),
+    ]);
+}
+
+#[test]
+fn what_may_still_come_is_warned_of() {
+    let rules = "connectors = { deny = [\"later\"], order = [\"idp\", \"soon\"], idp_hint = [\"one-day\"] }\nclient_id";
+    let loaded = Folder::good()
+        .edit("service-providers/sp.toml", "client_id", rules)
+        .edit("connectors/idp.toml", "[acr]", "category = \"health\"\n[acr]")
+        .loaded();
+    let keys: Vec<&str> = loaded.warnings.iter().map(|warning| warning.key.as_str()).collect();
+    for key in ["connectors.deny[0]", "connectors.order[1]", "connectors.idp_hint[0]", "category"] {
+        assert!(keys.contains(&key), "{key} in {keys:?}");
+    }
+    assert!(!keys.contains(&"connectors.order[0]"));
+    let known = "choice.categories = [{ id = \"health\", name = { en = \"Health\" } }]\nidentity_source";
+    let loaded = Folder::good()
+        .edit("passerelle.toml", "identity_source", known)
+        .edit("connectors/idp.toml", "[acr]", "category = \"health\"\n[acr]")
+        .loaded();
+    assert!(loaded.warnings.iter().all(|warning| warning.key != "category"));
+}
+
+#[test]
+fn logos_are_read_with_the_file_that_names_them() {
+    const PNG: &[u8] = b"\x89PNG\r\n\x1a\nrest";
+    let folder = |picture: &[u8]| {
+        Folder::good()
+            .with("connectors/idp.png", picture)
+            .with("service-providers/sp.svg", "<svg xmlns='http://www.w3.org/2000/svg'/>")
+            .edit("connectors/idp.toml", "[acr]", "logo = \"idp.png\"\n[acr]")
+            .edit("service-providers/sp.toml", "client_id", "logo = \"sp.svg\"\nclient_id")
+    };
+    let loaded = folder(PNG).loaded();
+    let of_connector = loaded.connectors.get("idp").unwrap().logo.as_ref().unwrap();
+    assert_eq!((of_connector.media_type, &*of_connector.bytes), ("image/png", PNG));
+    let of_service = loaded.service_providers.get("sp").unwrap().logo.as_ref().unwrap();
+    assert_eq!(of_service.media_type, "image/svg+xml");
+    assert!(of_service.version.len() == 16 && of_service.version != of_connector.version);
+    let (_, key, text) = folder(&[PNG, &[0; 64 * 1024]].concat()).problem();
+    assert!(key == "logo" && text.contains("over 64 KiB"), "{key}: {text}");
+    let (_, key, text) = folder(b"GIF89a").problem();
+    assert!(key == "logo" && text.contains("neither an SVG nor a PNG"), "{key}: {text}");
+}
+
 const SIGNS: &str = "token_endpoint_auth_method = \"private_key_jwt\"";
 const SIGNS_BY_URI: &str = r#"
 token_endpoint_auth_method = "private_key_jwt"
@@ -284,8 +342,22 @@ fn each_bad_service_provider_is_named_with_its_mend() {
         (file, "{ env = \"SP_SECRET\" }", "{ sha256 = \"abc\" }", "secrets[0].sha256", "64 hex digits"),
         (file, "{ env = \"SP_SECRET\" }", "{ sha256 = \"abc\", env = \"A\" }", "secrets[0]", "exactly one"),
         (file, "{ env = \"SP_SECRET\" }", "{ evn = \"SP_SECRET\" }", "secrets[0].evn", "file, env, sha256"),
-        (file, "client_id", "blocked_connectors = [\"nobody\"]\nclient_id", "blocked_connectors[0]", "does not exist"),
-        (file, "client_id", "blocked_connectors = [\"idp\"]\nclient_id", "blocked_connectors", "nobody could ever log in"),
+        (file, "client_id", "blocked_connectors = [\"idp\"]\nclient_id", "blocked_connectors", "deny in a table [connectors]"),
+        (file, "client_id", "connectors.deny = [\"idp\"]\nclient_id", "connectors", "nobody could ever log in"),
+        (file, "client_id", "connectors.allow = [\"later\"]\nclient_id", "connectors", "allow at least one whose file"),
+        (file, "client_id", "connectors.allow = []\nclient_id", "connectors.allow", "name at least one"),
+        (
+            file,
+            "client_id",
+            "connectors = { allow = [\"idp\"], deny = [\"x\"] }\nclient_id",
+            "connectors.deny",
+            "keep allow (only these), or deny",
+        ),
+        (file, "client_id", "connectors.idp_hint = \"some\"\nclient_id", "connectors.idp_hint", "\"none\", or a list"),
+        (file, "client_id", "connectors.idp_hint = 3\nclient_id", "connectors.idp_hint", "\"none\", or a list"),
+        (file, "client_id", "connectors.hint = \"any\"\nclient_id", "connectors.hint", "allow, deny, order, idp_hint"),
+        (file, "client_id", "logo = \"none.png\"\nclient_id", "logo", "put the logo there"),
+        (file, "client_id", "logo = \"../passerelle.toml\"\nclient_id", "logo", "beside this file"),
         (file, "client_id", "rules = \"oidc\"\nclient_id", "rules", "write one of: federation, openid"),
         (file, "client_id", "consent = \"none\"\nclient_id", "consent", "write consent = \"information\""),
         (file, "[\"openid\", \"email\"]", "[\"openid\", \"phone\"]", "scopes[1]", "to [scopes] of scopes.toml"),
@@ -306,6 +378,10 @@ fn each_bad_connector_is_named_with_its_mend() {
     let file = "connectors/idp.toml";
     let rows: &[Row] = &[
         (file, "https://idp", "http://idp", "kind.oidc.issuer", "use https://"),
+        (file, "[acr]", "category = \"Health\"\n[acr]", "category", "a-z, 0-9"),
+        (file, "[acr]", "logo = \"none.svg\"\n[acr]", "logo", "put the logo there"),
+        (file, "[acr]", "logo = \"idp.toml\"\n[acr]", "logo", ".svg or .png"),
+        (file, "[acr]", "logo = \"/etc/passwd\"\n[acr]", "logo", "beside this file"),
         (file, "example.org\"", "example.org?tenant=1\"", "kind.oidc.issuer", "remove the ?"),
         (file, "example.org\"", "example.org#a\"", "kind.oidc.issuer", "remove the #"),
         (file, "lowest = \"eidas1\"", "lowest = \"eidas3\"", "levels", "above its highest"),

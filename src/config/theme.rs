@@ -2,12 +2,12 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
 
 use super::address::{self, Http};
+use super::logo::Logo;
 use super::problem::Problem;
 use super::source::Source;
 use super::text;
@@ -64,13 +64,6 @@ pub struct Theme {
     pub footer: Vec<FooterLink>,
 }
 
-#[derive(Clone, PartialEq, Eq, Debug)]
-pub struct Logo {
-    /// `image/svg+xml` or `image/png`.
-    pub media_type: &'static str,
-    pub bytes: Arc<[u8]>,
-}
-
 /// What lies under the accent colour in the light scheme: card and page.
 pub const LIGHT_GROUNDS: [&str; 2] = ["#ffffff", "#f4f5f7"];
 /// The same in the dark scheme.
@@ -81,7 +74,6 @@ const BUILT_IN: &str = include_str!("../../config/theme.toml");
 
 /// WCAG 2.2, 1.4.3: text of normal size.
 const CONTRAST: f64 = 4.5;
-const LOGO_BYTES: usize = 256 * 1024;
 
 pub fn load(file: &Path, problems: &mut Vec<Problem>) -> Option<Theme> {
     let source = Source::read(file).map_err(|problem| problems.push(problem)).ok()?;
@@ -111,7 +103,7 @@ fn checked(source: &Source, folder: &Path, problems: &mut Vec<Problem>) -> Optio
             problems.push(source.problem(&format!("footer[{index}].url"), what, mend));
         }
     }
-    let logo = match file.logo.as_ref().map(|path| read_logo(&folder.join(path))).transpose() {
+    let logo = match file.logo.as_ref().map(|path| Logo::of_theme(folder, path)).transpose() {
         Ok(logo) => logo,
         Err((what, mend)) => {
             problems.push(source.problem("logo", what, mend));
@@ -161,21 +153,6 @@ fn luminance(colour: &str) -> Option<f64> {
         Some(if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) })
     };
     Some(0.2126 * channel(0)? + 0.7152 * channel(2)? + 0.0722 * channel(4)?)
-}
-
-fn read_logo(path: &Path) -> Result<Logo, (&'static str, &'static str)> {
-    let bytes = std::fs::read(path)
-        .map_err(|_| ("names a file that can't be read", "put the logo there; the path counts from the theme file's folder"))?;
-    if bytes.len() > LOGO_BYTES {
-        return Err(("names a file over 256 KiB", "make the logo smaller"));
-    }
-    let svg = || std::str::from_utf8(&bytes).is_ok_and(|text| text.contains("<svg"));
-    let media_type = match path.extension().and_then(|extension| extension.to_str()) {
-        Some("png") if bytes.starts_with(b"\x89PNG\r\n\x1a\n") => "image/png",
-        Some("svg") if svg() => "image/svg+xml",
-        _ => return Err(("is neither an SVG nor a PNG image", "use a file that ends in .svg or .png and is one")),
-    };
-    Ok(Logo { media_type, bytes: bytes.into() })
 }
 
 #[cfg(test)]

@@ -22,6 +22,7 @@ use super::mistakes::{Allowed, Mistakes};
 use super::subjects::Subjects;
 use super::{Gate, Grants, Lives, UserinfoAnswer};
 use crate::assurance::{At, Level, Platform};
+use crate::config::connector_rules::Admitted;
 use crate::config::federation::{Authentication, Unavailable};
 use crate::config::model::SubjectSource;
 use crate::config::{Current, Federation};
@@ -105,7 +106,9 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         ),
         id_token_signed_response_alg: alg,
         userinfo_signed_response_alg: Some(alg),
-        blocked_connectors: vec![],
+        admitted: Admitted::All,
+        order: Arc::default(),
+        logo: None,
         keys: KeySource::None,
         encryption: None,
     }

@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 
 use super::{Answer, Effect, Failed, Request, State, Step, Ticket, Way};
-use crate::ids::Secret;
+use crate::ids::{ConnectorId, Secret};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -13,6 +13,8 @@ pub enum Answered {
     Granted {
         code: Secret<String>,
         session: Option<Secret<String>>,
+        /// Where the person authenticated.
+        connector: ConnectorId,
     },
     Refused(ErrorCode),
 }
@@ -58,7 +60,7 @@ impl Answered {
     fn answer(&self, ticket: &Ticket) -> Answer {
         let redirect = &ticket.request.redirect;
         let (answer, session): (SpAnswer, _) = match self {
-            Self::Granted { code, session } => (redirect.code(code.reveal()), session.clone()),
+            Self::Granted { code, session, .. } => (redirect.code(code.reveal()), session.clone()),
             Self::Refused(code) => (redirect.error(*code), None),
         };
         Answer::ServiceProvider { answer, session }

@@ -92,6 +92,7 @@ impl Consenting {
         if let Err(code) = (world.gate)(&authentication.connector, At::Obtained(authentication.level)) {
             return ticket.shut_out(&authentication.connector, code);
         }
+        let connector = authentication.connector.clone();
         let code = Secret::new(world.fresh.token());
         // A fresh value whenever somebody has authenticated: nothing that was there before is trusted (fixation).
         let session = match (self.proven.session.take(), world.session) {
@@ -102,7 +103,7 @@ impl Consenting {
             // Somebody signed in or out in another tab meanwhile: what was shown is not theirs to give.
             (Some(_), _) => return ticket.back_to_choice_for(Banner { connector: None, code: ErrorCode::Interrupted }),
         };
-        let state = State::Answered(Answered::Granted { code: code.clone(), session: session.fresh() });
+        let state = State::Answered(Answered::Granted { code: code.clone(), session: session.fresh(), connector });
         let grant = Grant {
             code,
             request: ticket.request.clone(),

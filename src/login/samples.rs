@@ -11,7 +11,7 @@ use crate::identity::samples::angela;
 use crate::ids::{InteractionHash, Scope, Secret, Subject, SupportId};
 use crate::protocol::authorize::{AuthorizationRequest, RequestForm, check};
 use crate::protocol::params::Params;
-use crate::protocol::registration::{Consent, Directory, Registration, Rules};
+use crate::protocol::registration::{Consent, Directory, Hints, Registration, Rules};
 
 pub(crate) const ISSUER: &str = "https://hub.example/api/v2";
 pub(crate) const SP_CALLBACK: &str = "https://sp.example/cb";
@@ -30,6 +30,7 @@ pub(crate) fn registration(client_id: &str) -> Registration {
         post_logout_redirect_uris: vec![],
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
         require_pkce: false,
+        hints: Hints::default(),
         home_page: "https://sp.example/".into(),
         consent: Consent::Information,
         rules: Rules::Federation,

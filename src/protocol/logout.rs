@@ -151,7 +151,7 @@ impl<'a> Asked<'a> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::protocol::registration::{Consent, Rules};
+    use crate::protocol::registration::{Consent, Hints, Rules};
     use proptest::prelude::*;
 
     const URI: &str = "https://sp.example/out?tenant=7";
@@ -176,6 +176,7 @@ mod tests {
             post_logout_redirect_uris: vec!["https://sp.example/other".into(), URI.into()],
             granted_scopes: vec!["openid".into()],
             require_pkce: false,
+            hints: Hints::default(),
             home_page: "https://sp.example/".into(),
             consent: Consent::Information,
             rules: Rules::Federation,

@@ -2,10 +2,12 @@
 //!
 //! Owns: the questions. Must not know: configuration files, secrets, and how a directory is kept (decisions 15).
 
-use schemars::JsonSchema;
+use std::borrow::Cow;
+
+use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde::{Deserialize, Serialize};
 
-use crate::ids::{ClientId, Scope};
+use crate::ids::{ClientId, ConnectorId, Scope};
 
 /// One service provider, as registered and validated.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -22,6 +24,7 @@ pub struct Registration {
     pub home_page: String,
     pub consent: Consent,
     pub rules: Rules,
+    pub hints: Hints,
 }
 
 /// What a person is asked before claims are sent (decisions 5).
@@ -35,6 +38,56 @@ pub enum Consent {
     Required,
     /// No page at all; under `rules = "openid"` only.
     None,
+}
+
+/// Which `idp_hint` of a service provider is followed; any other is as if it were not there (decisions 3).
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(untagged)]
+pub enum Hints {
+    All(AllHints),
+    /// Those that name one of these.
+    Of(Vec<ConnectorId>),
+}
+
+/// All hints alike.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum AllHints {
+    Any,
+    None,
+}
+
+impl Default for Hints {
+    fn default() -> Self {
+        Self::All(AllHints::Any)
+    }
+}
+
+impl Hints {
+    #[must_use]
+    pub fn follow(&self, connector: &ConnectorId) -> bool {
+        match self {
+            Self::All(AllHints::Any) => true,
+            Self::All(AllHints::None) => false,
+            Self::Of(named) => named.contains(connector),
+        }
+    }
+}
+
+/// By hand: the choice between words and a list would be told as words alone.
+impl JsonSchema for Hints {
+    fn schema_name() -> Cow<'static, str> {
+        "Hints".into()
+    }
+
+    fn json_schema(_: &mut SchemaGenerator) -> Schema {
+        json_schema!({
+            "description": "Write \"any\", \"none\", or a list of connectors.",
+            "type": ["string", "array"],
+            "pattern": "^(any|none)$",
+            "items": { "type": "string" },
+        })
+    }
 }
 
 /// Which rules a service provider's requests are judged by (decisions 3, Rules per SP).

@@ -1,7 +1,10 @@
-//! The two kinds of cookie (decisions 4): one for each live login, one for the session.
+//! The kinds of cookie (decisions 4): one for each live login, one for the session; and the last choice, where the
+//! operator wants it remembered.
 //!
 //! A login's cookie holds 256 random bits; the URL carries their hash. So the binding of a step to its browser is
 //! checked before anything is looked up, nothing can be fixated, and no login touches another.
+
+use std::time::Duration;
 
 use actix_web::HttpRequest;
 use actix_web::cookie::time::Duration as CookieDuration;
@@ -9,7 +12,7 @@ use actix_web::cookie::{Cookie, SameSite};
 use actix_web::http::header::COOKIE;
 
 use crate::env::Timestamp;
-use crate::ids::{InteractionHash, Secret};
+use crate::ids::{ConnectorId, InteractionHash, Secret};
 
 /// Logins that one browser may have open; the oldest beyond it are closed.
 pub const MOST_LOGINS: usize = 8;
@@ -22,6 +25,7 @@ const NAME_LENGTH: usize = 12;
 pub struct Cookies {
     login_prefix: String,
     session_name: String,
+    last_choice_name: String,
     secure: bool,
 }
 
@@ -30,7 +34,12 @@ impl Cookies {
     #[must_use]
     pub fn new(prefix: &str, https: bool) -> Self {
         let host = if https { "__Host-" } else { "" };
-        Self { login_prefix: format!("{host}{prefix}-login-"), session_name: format!("{host}{prefix}-session"), secure: https }
+        Self {
+            login_prefix: format!("{host}{prefix}-login-"),
+            session_name: format!("{host}{prefix}-session"),
+            last_choice_name: format!("{host}{prefix}-last"),
+            secure: https,
+        }
     }
 
     /// Proof that this browser began this login: the preimage of the hash in the URL.
@@ -76,6 +85,29 @@ impl Cookies {
     #[must_use]
     pub fn forget_session(&self) -> Cookie<'static> {
         self.marked(self.session_name.clone(), String::new()).max_age(CookieDuration::ZERO).finish()
+    }
+
+    /// Which connector a login was last finished with in this browser; a value that can't be one is none.
+    #[must_use]
+    pub fn last_choice(&self, request: &HttpRequest) -> Option<ConnectorId> {
+        let mut values = sent(request).filter(|(name, _)| *name == self.last_choice_name).map(|(_, value)| value);
+        values.next().filter(|value| ConnectorId::is_well_formed(value)).map(ConnectorId::from)
+    }
+
+    #[must_use]
+    pub fn has_last_choice(&self, request: &HttpRequest) -> bool {
+        sent(request).any(|(name, _)| name == self.last_choice_name)
+    }
+
+    #[must_use]
+    pub fn set_last_choice(&self, connector: &ConnectorId, life: Duration) -> Cookie<'static> {
+        let life = i64::try_from(life.as_secs()).unwrap_or(i64::MAX);
+        self.marked(self.last_choice_name.clone(), connector.to_string()).max_age(CookieDuration::seconds(life)).finish()
+    }
+
+    #[must_use]
+    pub fn forget_last_choice(&self) -> Cookie<'static> {
+        self.marked(self.last_choice_name.clone(), String::new()).max_age(CookieDuration::ZERO).finish()
     }
 
     fn login_name(&self, hash: &InteractionHash) -> String {
@@ -126,6 +158,21 @@ mod tests {
         let plain = Cookies::new("hub", false).set_session(&Secret::new("v".into())).to_string();
         assert!(!plain.contains("Secure") && !plain.contains("__Host-"));
     }
+
+    #[test]
+    fn a_last_choice_is_a_well_formed_id_or_nothing() {
+        let cookies = Cookies::new("hub", true);
+        let set = cookies.set_last_choice(&"amandier".into(), Duration::from_secs(60)).to_string();
+        for part in ["__Host-hub-last=amandier", "HttpOnly", "SameSite=Lax", "Secure", "Path=/", "Max-Age=60"] {
+            assert!(set.contains(part), "{part} in {set}");
+        }
+        for (value, read) in [("amandier", true), ("<script>", false), ("../x", false), ("", false), ("confirm", false)] {
+            let request = TestRequest::default().insert_header((COOKIE, format!("__Host-hub-last={value}"))).to_http_request();
+            assert_eq!(cookies.last_choice(&request).is_some(), read, "{value}");
+            assert!(cookies.has_last_choice(&request));
+        }
+    }
+
     #[test]
     fn a_foreign_cookie_of_strange_bytes_hides_no_other() {
         let cookies = Cookies::new("hub", false);

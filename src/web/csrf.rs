@@ -12,6 +12,8 @@ use crate::protocol::catalogue::ErrorCode;
 pub enum Purpose {
     Choose,
     Cancel,
+    /// Of the last choice.
+    Forget,
     /// Binds what was shown as well.
     Consent,
     /// A password for a connector; binds the attempt's `state`.
@@ -25,6 +27,7 @@ impl Purpose {
         match self {
             Self::Choose => b"choose",
             Self::Cancel => b"cancel",
+            Self::Forget => b"forget",
             Self::Consent => b"consent",
             Self::SignIn => b"sign in",
             Self::LogOut => b"log out",
@@ -70,7 +73,7 @@ mod tests {
         let good = token(&mine, Purpose::Consent, "shown");
         assert_eq!(check(&mine, Purpose::Consent, "shown", Some(&good)), Ok(()));
         assert_eq!(check(&other, Purpose::Consent, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
-        for other in [Purpose::Choose, Purpose::Cancel, Purpose::SignIn, Purpose::LogOut] {
+        for other in [Purpose::Choose, Purpose::Cancel, Purpose::Forget, Purpose::SignIn, Purpose::LogOut] {
             assert_eq!(check(&mine, other, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
         }
         assert_eq!(check(&mine, Purpose::Consent, "else", Some(&good)), Err(ErrorCode::CsrfWrong));

@@ -10,7 +10,7 @@ use super::pages::Theme;
 use crate::actor::{Connectors, Logins, Logouts};
 use crate::assurance::Platform;
 use crate::config::Current;
-use crate::config::theme::Logo;
+use crate::config::logo::Logo;
 use crate::env::Env;
 use crate::grant::Grants;
 use crate::telemetry::Metrics;

@@ -13,6 +13,7 @@ use super::answer::{locale, page, see_other, to_service_provider};
 use super::csrf::{self, Purpose};
 use super::form::FormFault;
 use super::hub::Hub;
+use super::last_choice::{self, Wish};
 use super::{form, problem, view};
 use crate::actor::{Ended, Reply};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
@@ -141,7 +142,7 @@ pub(super) async fn prove(
     }
 }
 
-async fn prove_form(
+pub(super) async fn prove_form(
     hub: &Hub,
     request: &HttpRequest,
     hash: &str,
@@ -200,10 +201,13 @@ pub fn respond(
         // After a form or a callback the page gets an address of its own, so that a reload repeats nothing.
         Answer::Choice { .. } if from != From::Page => see_other(&fragment_free(&problem::interaction(hash), from)),
         Answer::Choice { banner } => {
-            let query = form::query(request.query_string()).unwrap_or_default();
-            let search = query.one("q").ok().flatten().map(str::to_owned);
-            let choice = view::choice(hub, locale, hash, cookie, &standing, banner, search);
-            page(hub, 200, locale, |chrome| choice.render(chrome))
+            let wish = Wish::of(hub, request);
+            let choice = view::choice(hub, locale, hash, cookie, &standing, banner, &wish);
+            let mut response = page(hub, 200, locale, |chrome| choice.render(chrome));
+            if let Some(cookie) = last_choice::outdated(hub, request) {
+                add_cookie(&mut response, &cookie);
+            }
+            response
         }
         Answer::Leave { url } => see_other(&url),
         Answer::ToConsent => see_other(&fragment_free(&format!("{}/consent", problem::interaction(hash)), from)),
@@ -221,6 +225,9 @@ pub fn respond(
             let mut response = to_service_provider(hub, locale, service, answer);
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.set_session(&session));
+                if let Some(cookie) = last_choice::remembered(hub, &standing) {
+                    add_cookie(&mut response, &cookie);
+                }
             }
             response
         }

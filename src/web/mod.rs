@@ -8,6 +8,8 @@
 //! | [`metadata`] | discovery, keys |
 //! | [`authorize`] | authorize, by GET and POST, and its older path |
 //! | [`login`] | interaction, provider, cancel, callback, consent |
+//! | [`last_choice`] | what a browser remembers, and forgets |
+//! | [`assets`] | logos |
 //! | [`logout`] | session/end, its confirmation, the way back from an identity provider |
 //! | [`token`] | token, userinfo |
 //! | [`sandbox`] | the sandbox identity provider's page |
@@ -16,6 +18,7 @@
 
 pub mod admin;
 pub mod answer;
+pub mod assets;
 pub mod authorize;
 pub mod cookies;
 pub mod csrf;
@@ -23,6 +26,7 @@ pub mod form;
 mod host;
 pub mod hub;
 pub mod introspection;
+pub mod last_choice;
 pub mod login;
 pub mod logout;
 pub mod metadata;

@@ -7,7 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, Resource, Route, web};
 use super::answer::json_error;
 use super::hub::{Hub, Sandbox};
 use super::shell::is_for_programs;
-use super::{authorize, form, introspection, login, logout, metadata, problem, sandbox, sign_in, token};
+use super::{assets, authorize, form, introspection, last_choice, login, logout, metadata, problem, sandbox, sign_in, token};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
 
@@ -28,6 +28,7 @@ pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
         .service(at("/api/v1/authorize", "GET", vec![web::get().to(authorize::older)]))
         .service(at("/api/v2/interaction/{hash}", "GET", vec![web::get().to(login::look)]))
         .service(at("/api/v2/interaction/{hash}/provider", "POST", vec![web::post().to(login::choose)]))
+        .service(at("/api/v2/interaction/{hash}/forget", "POST", vec![web::post().to(last_choice::forget)]))
         .service(at("/api/v2/interaction/{hash}/cancel", "POST", vec![web::post().to(login::cancel)]))
         .service(at(
             "/api/v2/interaction/{hash}/consent",
@@ -44,7 +45,9 @@ pub fn configure(config: &mut web::ServiceConfig, hub: web::Data<Hub>) {
         // Before the next, which would take it for a connector.
         .service(at(path::END_SESSION_CONFIRM, "POST", vec![web::post().to(logout::confirm)]))
         .service(at("/api/v2/session/end/{connector}", "GET", vec![web::get().to(logout::come_back)]))
-        .service(at("/assets/logo", "GET", vec![web::get().to(metadata::logo)]))
+        .service(at("/assets/logo", "GET", vec![web::get().to(assets::theme)]))
+        .service(at("/assets/idp/{connector}", "GET", vec![web::get().to(assets::connector)]))
+        .service(at("/assets/service/{version}", "GET", vec![web::get().to(assets::service)]))
         .service(at(path::TOKEN, "POST", vec![web::post().to(token::token)]))
         .service(at(path::USERINFO, "GET, POST", vec![web::get().to(token::userinfo), web::post().to(token::userinfo)]))
         .service(at(path::REVOCATION, "POST", vec![web::post().to(introspection::revoke)]))

@@ -6,7 +6,8 @@ use serde_json::Value;
 
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
-use super::pages::{self, Banner, ChoicePage, ConsentPage, Locale, Provider, Question, Refusal, Trouble, Unavailable};
+use super::last_choice::Wish;
+use super::pages::{self, Banner, Candidate, ChoicePage, ConsentPage, Heading, Locale, Question, Refusal, Trouble, arrange};
 use crate::actor::{Condition, Obstacle, Standing};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Consenting, Source};
@@ -18,34 +19,37 @@ pub fn choice(
     cookie: &Secret<String>,
     standing: &Standing,
     banner: Option<login::Banner>,
-    query: Option<String>,
+    wish: &Wish,
 ) -> ChoicePage {
-    let (mut providers, mut unavailable) = (Vec::new(), Vec::new());
-    for entry in hub.connectors.choices(&standing.client_id, standing.level) {
-        let name = locale.pick(&entry.name).to_owned();
-        match entry.obstacle {
-            None => {
-                let trouble = (entry.standing != Condition::Well).then_some(Trouble::Recent);
-                providers.push(Provider { id: entry.id.to_string(), name, logo: None, trouble });
-            }
-            Some(_) if hub.federation.load().unavailable == crate::config::Unavailable::Hidden => {}
-            Some(Obstacle::Off) => unavailable.push(Unavailable { name, reason: Refusal::Off }),
-            Some(Obstacle::Blocked(word)) => unavailable.push(Unavailable { name, reason: refusal(locale, &word) }),
-            Some(Obstacle::NotForThisService) => unavailable.push(Unavailable { name, reason: Refusal::NotForThisService }),
-            Some(Obstacle::Failing) => unavailable.push(Unavailable { name, reason: Refusal::InTrouble }),
-            Some(Obstacle::LevelTooLow) => unavailable.push(Unavailable { name, reason: Refusal::TooLow }),
-        }
-    }
+    let federation = hub.federation.load();
+    let entries = hub.connectors.choices(&standing.client_id, standing.level, locale.language());
+    let candidates = entries.iter().map(|entry| Candidate {
+        id: entry.id.as_str(),
+        name: locale.pick(&entry.shown.name),
+        shown: &entry.shown,
+        refusal: entry.obstacle.as_ref().map(|obstacle| match obstacle {
+            Obstacle::Off => Refusal::Off,
+            Obstacle::Blocked(word) => refusal(locale, word),
+            Obstacle::NotForThisService => Refusal::NotForThisService,
+            Obstacle::LevelTooLow => Refusal::TooLow,
+            Obstacle::Failing => Refusal::InTrouble,
+        }),
+        trouble: (entry.standing != Condition::Well).then_some(Trouble::Recent),
+    });
+    let is_shown = |one: &Candidate<'_>| one.refusal.is_none() || federation.unavailable == crate::config::Unavailable::Greyed;
+    let candidates: Vec<Candidate<'_>> = candidates.filter(is_shown).collect();
+    let headings: Vec<Heading<'_>> =
+        federation.categories.iter().map(|one| Heading { id: &one.id, name: locale.pick(&one.name) }).collect();
+    let logo = federation.service(&standing.client_id).and_then(|sp| sp.logo.as_ref());
     ChoicePage {
         interaction: hash.to_string(),
         choose_csrf: csrf::token(cookie, Purpose::Choose, ""),
         cancel_csrf: csrf::token(cookie, Purpose::Cancel, ""),
         service: service(hub, locale, standing),
-        service_logo: None,
+        forget_csrf: csrf::token(cookie, Purpose::Forget, ""),
+        service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
         level: standing.level,
-        providers,
-        unavailable,
-        query,
+        arrangement: arrange(&candidates, &headings, wish.last_used.as_ref().map(ConnectorId::as_str), &wish.asked),
         banner: banner.map(|banner| Banner {
             message: banner.connector.as_ref().and_then(|id| word(hub, locale, standing, id)),
             provider: banner

@@ -140,6 +140,10 @@ impl<'h> Browser<'h> {
         self.cookies.borrow_mut().insert(name.to_owned(), Kept { value: value.to_owned(), until: None });
     }
 
+    pub fn cookie(&self, name: &str) -> Option<String> {
+        self.cookies.borrow().get(name).map(|kept| kept.value.clone())
+    }
+
     /// Name and value of the cookies of logins that this browser holds.
     pub fn logins(&self) -> Vec<(String, String)> {
         let cookies = self.cookies.borrow();

@@ -33,7 +33,7 @@ limits.workers = 1
 
 /// Id of each service provider, and what its file has beyond the common keys.
 const SERVICES: [(&str, &str); 4] =
-    [("bakery", ""), ("clinic", "consent = \"required\""), ("library", ""), ("cautious", "blocked_connectors = [\"belvedere\"]")];
+    [("bakery", ""), ("clinic", "consent = \"required\""), ("library", ""), ("cautious", "connectors.deny = [\"belvedere\"]")];
 
 const CONNECTORS: [(&str, &str, &str); 3] = [
     ("amandier", "fr = \"Compte Amandier\", en = \"Amandier account\"", ""),

@@ -59,7 +59,7 @@ async fn what_is_explained_is_what_a_login_does() {
 #[actix_web::test]
 async fn what_is_explained_is_what_a_login_does_on_high_too() {
     let keys = inline("ECDH-ES", &EC);
-    let services = [("vault", keys.clone()), ("cautious", format!("blocked_connectors = [\"belvedere\"]\n{keys}"))];
+    let services = [("vault", keys.clone()), ("cautious", format!("connectors.deny = [\"belvedere\"]\n{keys}"))];
     let hub = TestHub::high_with(&services, with_connectors).await;
     let acr = async |service: &str, received: &Received| acr_at(&hub, service, received).await;
     let connectors = ["low", "wide", "strong", "dark", "amandier", "belvedere"];

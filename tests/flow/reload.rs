@@ -134,7 +134,7 @@ async fn a_login_under_way_is_stopped_by_a_connector_that_is_blocked_meanwhile()
     let choice = chosen.authorize(&Authorize::by("bakery")).await;
     let consent = returned.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
     assert!(consent.is_consent());
-    hub.edit("service-providers/bakery.toml", "home_page", "blocked_connectors = [\"amandier\"]\nhome_page");
+    hub.edit("service-providers/bakery.toml", "home_page", "connectors = { deny = [\"amandier\"] }\nhome_page");
     hub.reread().await;
     let refused = choice.choose("amandier").await;
     assert!(refused.is_choice() && refused.offered() == ["belvedere"], "{}", refused.answer.body);

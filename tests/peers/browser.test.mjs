@@ -1,7 +1,7 @@
 // A real browser (Chromium by playwright-core) at the demo: both languages, two sizes, keyboard, no script, and the
 // attacks that need a browser. Screenshots stay in the artifacts; axe-core looks at each page.
 import assert from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync, readdirSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -172,6 +172,25 @@ test('someone signs in with JavaScript switched off', async () => {
   await at.consent(page).click();
   await assertSignedIn(page);
   await context.close();
+});
+
+// Every state of the choice page, hundreds of identity providers among them; the unit tests write them there.
+const gallery = path.resolve(import.meta.dirname, '../../target/pages');
+test('the choice page is accessible in each of its states, wide and narrow, light and dark', { skip: existsSync(gallery) ? false : 'cargo test writes the gallery' }, async () => {
+  const sights = [
+    { name: 'light', lang: 'fr', viewport: DESKTOP, colorScheme: 'light' },
+    { name: 'dark', lang: 'en', viewport: { width: 320, height: 640 }, colorScheme: 'dark' },
+  ];
+  for (const { name, lang, ...sight } of sights) {
+    const { context, page } = await visit(sight);
+    const files = readdirSync(path.join(gallery, lang)).filter((file) => file.startsWith('choice-'));
+    assert.ok(files.length > 15, `${files}`);
+    for (const file of files) {
+      await page.goto(`file://${path.join(gallery, lang, file)}`);
+      await look(page, `gallery-${name}-${file.slice(0, -'.html'.length)}`);
+    }
+    await context.close();
+  }
 });
 
 test('the pages live under their own content policy: nothing is blocked, nothing comes from elsewhere', async () => {

@@ -101,7 +101,7 @@ impl Connectors {
     }
 
     /// As `facts`, by a snapshot at hand.
-    pub(super) fn facts_in(&self, federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
+    pub(in crate::actor) fn facts_in(&self, federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
         let facts = gate_facts(federation, client_id, id);
         let commanded = self.blocks.all();
         let connector = federation.connector(id);

@@ -7,15 +7,18 @@
 mod settle;
 mod shelf;
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
+use std::time::Duration;
 
 pub use shelf::Found;
 use shelf::{Reading, Shelf, Version};
 
+use super::connector_rules::Order;
 use super::connectors::{self, ConfiguredConnector};
 use super::data_providers::{self, RegisteredDataProvider};
+use super::model::Choice;
 use super::outline::{ConnectorOutline, DataProviderOutline, Fields, Outline, ServiceOutline};
 use super::problem::Problem;
 use super::regular;
@@ -23,9 +26,7 @@ use super::scopes::{self, Tables};
 use super::service_providers::{self, RegisteredClient};
 use super::settings::SubjectKeys;
 use super::source::{self, Source};
-use super::{
-    ConnectorFacts, Context, DataProvider, Environment, Federation, Sandbox, Service, Unavailable, connector_of, toml_files,
-};
+use super::{ConnectorFacts, Context, DataProvider, Environment, Federation, Sandbox, Service, Unavailable, toml_files};
 use crate::digest;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
@@ -41,7 +42,9 @@ pub struct Ground {
     pub sandbox: Sandbox,
     pub platform: Platform,
     pub subject_keys: SubjectKeys,
-    pub unavailable: Unavailable,
+    pub choice: Choice,
+    /// The choice's order.
+    pub order: Arc<Order>,
 }
 
 /// A service provider, as its file has it and as everything else reads it.
@@ -125,7 +128,7 @@ impl Files {
         let (mut services, mut data_providers) = (Shelf::default(), Shelf::default());
         let (mut connectors, mut scopes) = (Shelf::default(), Shelf::default());
         for (source, client) in judged.services {
-            services.put(Version::new(source, Registered::of(client), &folder), &folder);
+            services.put(Version::new(source, Registered::of(client, &ground), &folder), &folder);
         }
         for (source, registered) in judged.data_providers {
             data_providers.put(Version::new(source, RegisteredData::of(registered), &folder), &folder);
@@ -152,7 +155,7 @@ impl Files {
         let service = |source: &Source| {
             let (mut problems, file) = shape(source)?;
             let client = service_providers::check(source, file, newest, Some(ground.platform), &context, &mut problems);
-            whole(problems, Registered::of(client))
+            whole(problems, Registered::of(client, &ground))
         };
         let read = |path: &Path| source::bytes_in(&folder, path);
         let of_services = self.services.look(toml_files(&folder, FOLDER_MEND), &reading, read, service);
@@ -206,8 +209,12 @@ impl Files {
             let Described { configured, facts } = &version.says;
             (configured.id.clone(), Arc::clone(facts))
         });
-        let mut federation = Federation::new([], scopes, self.ground.unavailable);
+        let choice = &self.ground.choice;
+        let unavailable = if choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
+        let mut federation = Federation::new([], scopes, unavailable);
         federation.openid_scopes = openid;
+        federation.categories.clone_from(&choice.categories);
+        federation.remember_last = choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600));
         let federation = federation.with_connectors(connectors);
         Federation::of_shared(
             self.services.counting().map(|version| Arc::clone(&version.says.service)),
@@ -279,11 +286,6 @@ impl Files {
     pub fn settings(&self) -> Option<[u8; 32]> {
         regular::read(&self.ground.folder.join("passerelle.toml")).ok().map(|bytes| digest::sha256(&bytes))
     }
-
-    /// Ids of connectors whose file is there, good or bad.
-    fn connectors_there(&self) -> BTreeSet<ConnectorId> {
-        self.connectors.paths().filter_map(connector_of).collect()
-    }
 }
 
 const FOLDER_MEND: &str = "put the folder back, and make it readable; until then what it held counts on";
@@ -322,8 +324,8 @@ fn is_absent(source: &Source) -> bool {
 }
 
 impl Registered {
-    fn of(client: RegisteredClient) -> Self {
-        Self { service: Arc::new(Service::of(&client)), client }
+    fn of(client: RegisteredClient, ground: &Ground) -> Self {
+        Self { service: Arc::new(Service::of(&client, &ground.order, &ground.choice.order)), client }
     }
 }
 

@@ -87,7 +87,7 @@ impl Files {
             let configured = &version.says.configured;
             (&configured.id, (configured.file.levels.highest, version.source.path()))
         });
-        let reach = Reach { connectors: described.collect(), there: self.connectors_there() };
+        let reach = Reach { connectors: described.collect() };
         let files = services.iter().map(|version| (&version.source, &version.says.client.file));
         found.extend(service_providers::reachable(files, &reach, self.ground.platform));
         found

@@ -148,10 +148,6 @@ impl<T> Shelf<T> {
         self.files.is_empty()
     }
 
-    pub fn paths(&self) -> impl Iterator<Item = &Path> {
-        self.files.keys().map(PathBuf::as_path)
-    }
-
     /// Files whose newest version is good and doesn't count yet.
     pub fn pending(&self) -> impl Iterator<Item = (&Path, Order)> {
         let pending = self.files.iter().filter(|(_, filed)| filed.is_pending());
@@ -245,7 +241,10 @@ fn referred(source: &Source, folder: &Path) -> Vec<(PathBuf, Option<[u8; 32]>)> 
         let hash = hash_of(&folder.join(&path));
         (path, hash)
     };
-    source.files_referred_to().into_iter().map(hashed).collect()
+    // A logo lies beside the file that names it.
+    let beside = source.path().parent().unwrap_or(folder);
+    let logo = source.text("logo").map(|name| beside.join(name));
+    source.files_referred_to().into_iter().chain(logo).map(hashed).collect()
 }
 
 fn hash_of(path: &Path) -> Option<[u8; 32]> {

@@ -159,7 +159,7 @@ fn a_kubernetes_swap_of_the_data_link_is_a_change_of_every_file() {
 #[test]
 fn a_fault_between_files_falls_on_the_one_that_changed_last() {
     type Change = fn(&Scene);
-    let table: [(&str, Change, &str, &str); 6] = [
+    let table: [(&str, Change, &str, &str); 5] = [
         (
             "two files with one id",
             |scene| scene.put("service-providers/aa.toml", scene.text("service-providers/sp.toml")),
@@ -179,16 +179,10 @@ fn a_fault_between_files_falls_on_the_one_that_changed_last() {
             "no key has",
         ),
         (
-            "a connector that isn't there",
-            |scene| scene.service("zz", "blocked_connectors = [\"nowhere\"]"),
-            "service-providers/zz.toml:",
-            "does not exist",
-        ),
-        (
             "a service provider that nobody could log in to",
-            |scene| scene.service("zz", "blocked_connectors = [\"idp\"]"),
+            |scene| scene.service("zz", "connectors = { deny = [\"idp\"] }"),
             "service-providers/zz.toml:",
-            "blocks every connector",
+            "leaves no connector that is there",
         ),
         (
             "a scope that the tables lose",
@@ -263,7 +257,7 @@ fn one_connector_changed_for_the_worse_does_not_hold_back_another() {
 fn the_going_of_a_connector_is_held_up_by_nobody() {
     let mut scene = Scene::good();
     scene.connector("second");
-    scene.service("picky", "blocked_connectors = [\"second\"]");
+    scene.service("picky", "connectors = { deny = [\"second\"] }");
     assert_eq!(scene.read(), [""; 0]);
     fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
     let complaints = scene.read();

@@ -226,7 +226,7 @@ fn judge(
         code_challenge,
         login_hint: rows::login_hint(asked.login_hint),
         id_token_hint: asked.id_token_hint.map(|hint| Secret::new(hint.to_owned())),
-        idp_hint: rows::idp_hint(asked.idp_hint),
+        idp_hint: rows::idp_hint(asked.idp_hint, proven.registration),
         ui_locales: rows::ui_locales(asked.ui_locales),
     })
 }

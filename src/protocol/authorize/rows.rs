@@ -319,8 +319,11 @@ pub(super) fn login_hint(value: Option<&str>) -> Option<Secret<String>> {
     value.filter(|hint| hint.chars().count() <= 256).map(|hint| Secret::new(hint.to_owned()))
 }
 
-pub(super) fn idp_hint(value: Option<&str>) -> Option<ConnectorId> {
-    value.filter(|hint| ConnectorId::is_well_formed(hint)).map(ConnectorId::from)
+/// A hint that the service provider's file doesn't permit is ignored, as one that the gate refuses is: everything after
+/// reads the request as if it had none.
+pub(super) fn idp_hint(value: Option<&str>, registration: &Registration) -> Option<ConnectorId> {
+    let named = value.filter(|hint| ConnectorId::is_well_formed(hint)).map(ConnectorId::from);
+    named.filter(|connector| registration.hints.follow(connector))
 }
 
 /// What looks like a language tag (RFC 5646), the first eight: more is not a wish but a load.

@@ -8,7 +8,7 @@ use serde_json::json;
 use super::*;
 use crate::protocol::acr::{Level, Platform};
 use crate::protocol::catalogue::ErrorCode as E;
-use crate::protocol::registration::Consent;
+use crate::protocol::registration::{AllHints, Consent, Hints};
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
@@ -34,14 +34,17 @@ fn book() -> Book {
         post_logout_redirect_uris: vec![],
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
         require_pkce: false,
+        hints: Hints::default(),
         home_page: "https://sp.example/".into(),
         consent: Consent::Information,
         rules: Rules::Federation,
     };
     let switched_off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
     let pkce = Registration { client_id: "pkce".into(), require_pkce: true, ..sp.clone() };
+    let unhinted = Registration { client_id: "unhinted".into(), hints: Hints::All(AllHints::None), ..sp.clone() };
+    let hinted = Registration { client_id: "hinted".into(), hints: Hints::Of(vec!["la-poste".into()]), ..sp.clone() };
     let no_openid = Registration { client_id: "bare".into(), granted_scopes: vec!["email".into()], ..sp.clone() };
-    Book(vec![sp, switched_off, pkce, no_openid])
+    Book(vec![sp, switched_off, pkce, no_openid, unhinted, hinted])
 }
 
 /// A good request with some parameters replaced; an empty value takes one away.
@@ -383,6 +386,20 @@ fn hints_are_taken_or_ignored_but_never_refused() {
     let request = ask(&[("login_hint", &long), ("idp_hint", "../x"), ("ui_locales", "fr-CA  en <b> a_b")]).unwrap();
     assert!(request.login_hint.is_none() && request.idp_hint.is_none());
     assert_eq!(request.ui_locales, ["fr-CA", "en"]);
+}
+
+#[test]
+fn a_hint_counts_only_where_the_service_providers_file_permits_it() {
+    for (client_id, hint, followed) in [
+        ("sp", "la-poste", true),
+        ("sp", "impots", true),
+        ("unhinted", "la-poste", false),
+        ("hinted", "la-poste", true),
+        ("hinted", "impots", false),
+    ] {
+        let request = ask(&[("client_id", client_id), ("idp_hint", hint)]).unwrap();
+        assert_eq!(request.idp_hint.is_some(), followed, "{client_id} {hint}");
+    }
 }
 
 #[test]

@@ -1,39 +1,37 @@
 //! The choice of an identity provider (decisions 5).
 
 use askama::Template;
-use unicode_normalization::UnicodeNormalization;
-use unicode_normalization::char::is_combining_mark;
+use url::form_urlencoded::Serializer;
 
+use super::arrangement::{Arrangement, Group, Title};
 use super::{Chrome, Locale, draw};
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
 
-/// Every form but the search posts `csrf`; choosing posts `provider` to `…/provider`, cancelling goes to `…/cancel`.
+/// Every form but the search posts `csrf`; choosing posts `provider` to `…/provider`, cancelling goes to `…/cancel`,
+/// forgetting the last choice to `…/forget`.
 #[derive(Clone, Debug)]
 pub struct ChoicePage {
     /// The login's public name, for the forms' addresses.
     pub interaction: String,
     pub choose_csrf: String,
     pub cancel_csrf: String,
+    pub forget_csrf: String,
     /// The service provider's name, from its file.
     pub service: String,
     /// Path on this host.
     pub service_logo: Option<String>,
     /// The level asked.
     pub level: Level,
-    /// In the order they shall appear.
-    pub providers: Vec<Provider>,
-    /// In the order they shall appear; empty when they are to be hidden.
-    pub unavailable: Vec<Unavailable>,
-    /// What the person searched for (`q`), as sent.
-    pub query: Option<String>,
+    /// Which identity providers it shows.
+    pub arrangement: Arrangement,
     /// After a failed attempt.
     pub banner: Option<Banner>,
     /// The operator's message, in the page's language.
     pub notice: Option<String>,
 }
 
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Provider {
     pub id: String,
     pub name: String,
@@ -86,35 +84,62 @@ pub struct Banner {
     pub support_id: String,
 }
 
-/// From this many identity providers up there is a search box.
-const SEARCH_FROM: usize = 8;
-/// A page shows no more at once, so that 300 identity providers still make a light page.
-const SHOWN_AT_MOST: usize = 40;
-
 impl ChoicePage {
     #[must_use]
     pub fn render(&self, chrome: &Chrome<'_>) -> String {
-        let wanted = self.query.as_deref().map(folded).filter(|query| !query.is_empty());
-        let is_wanted = |name: &str| wanted.as_ref().is_none_or(|query| folded(name).contains(query.as_str()));
-        let found: Vec<&Provider> = self.providers.iter().filter(|provider| is_wanted(&provider.name)).collect();
         let t = chrome.locale;
+        let here = format!("{}/interaction/{}", chrome.base_path, self.interaction);
+        let shown = &self.arrangement;
+        let unavailable_more = shown.unavailable_more;
         draw(&ChoiceTemplate {
             chrome,
             t,
             title: t.text("choice-title"),
             page: self,
-            is_search: self.providers.len() + self.unavailable.len() >= SEARCH_FROM,
-            query: wanted.is_some().then_some(self.query.as_deref()).flatten(),
-            part: (found.len() > SHOWN_AT_MOST).then(|| t.part("choice-part", SHOWN_AT_MOST, found.len())),
-            found: found.into_iter().take(SHOWN_AT_MOST).collect(),
-            unavailable: self.unavailable.iter().filter(|one| is_wanted(&one.name)).take(SHOWN_AT_MOST).collect(),
+            shown,
+            summary: self.summary(t),
+            unavailable_more: (unavailable_more > 0)
+                .then(|| t.filled("choice-unavailable-more", [("total", unavailable_more.into())])),
+            previous: shown.leaf.filter(|leaf| leaf.page > 1).map(|leaf| self.address(&here, leaf.page - 1)),
+            next: shown.leaf.filter(|leaf| leaf.page < leaf.pages).map(|leaf| self.address(&here, leaf.page + 1)),
+            here,
         })
     }
-}
 
-/// For a search that forgives case and accents: `impots` finds `Impôts`.
-fn folded(text: &str) -> String {
-    text.trim().nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_lowercase).collect()
+    /// How many there are, where not all of them are seen at once; and what a search has found.
+    fn summary(&self, t: Locale) -> Option<String> {
+        let shown = &self.arrangement;
+        let total = || ("total", shown.total.into());
+        match (shown.leaf, &shown.query) {
+            _ if shown.is_empty() => None,
+            (Some(leaf), _) => {
+                Some(t.filled("choice-range", [("first", leaf.first.into()), ("last", leaf.last.into()), total()]))
+            }
+            (None, Some(_)) => Some(t.filled("choice-found", [total()])),
+            (None, None) => shown.is_overview.then(|| t.filled("choice-total", [total()])),
+        }
+    }
+
+    /// The address of another page of what is shown.
+    fn address(&self, here: &str, page: usize) -> String {
+        let mut query = Serializer::new(String::new());
+        if let Some(text) = &self.arrangement.query {
+            query.append_pair("q", text);
+        }
+        if let Some(category) = &self.arrangement.category {
+            query.append_pair("category", category);
+        }
+        query.append_pair("page", &page.to_string());
+        format!("{here}?{}", query.finish())
+    }
+
+    fn level_text(&self, t: &Locale) -> String {
+        t.text(match self.level {
+            Level::Eidas1 => "level-eidas1",
+            Level::Eidas2 => "level-eidas2",
+            Level::Eidas3 => "level-eidas3",
+        })
+    }
 }
 
 #[derive(Template)]
@@ -124,20 +149,29 @@ struct ChoiceTemplate<'a> {
     t: Locale,
     title: String,
     page: &'a ChoicePage,
-    is_search: bool,
-    query: Option<&'a str>,
-    part: Option<String>,
-    found: Vec<&'a Provider>,
-    unavailable: Vec<&'a Unavailable>,
+    shown: &'a Arrangement,
+    summary: Option<String>,
+    unavailable_more: Option<String>,
+    /// Addresses of the list's pages beside this one.
+    previous: Option<String>,
+    next: Option<String>,
+    /// The address of the whole choice.
+    here: String,
 }
 
-impl ChoicePage {
-    fn level_text(&self, t: &Locale) -> String {
-        t.text(match self.level {
-            Level::Eidas1 => "level-eidas1",
-            Level::Eidas2 => "level-eidas2",
-            Level::Eidas3 => "level-eidas3",
-        })
+impl Group {
+    fn heading(&self, t: &Locale) -> Option<String> {
+        match &self.title {
+            Title::None => None,
+            Title::Category(name) => Some(name.clone()),
+            Title::Others => Some(t.text("choice-others")),
+        }
+    }
+
+    /// The words of the link to all of a category.
+    fn see_all(&self, t: &Locale, total: &usize) -> String {
+        let category = self.heading(t).unwrap_or_default();
+        t.filled("choice-see-category", [("total", (*total).into()), ("category", category.into())])
     }
 }
 

@@ -1,6 +1,10 @@
 //! Every page in every state that was designed, for the tests; also written to `target/pages/` to be looked at.
 
+use std::sync::Arc;
+
 use super::*;
+use crate::config::logo::Logo;
+use crate::config::shown::Shown;
 use crate::config::theme::FooterLink;
 use crate::env::Timestamp;
 use crate::protocol::acr::Level;
@@ -43,38 +47,99 @@ pub(super) fn theme() -> Theme {
     Theme { footer, ..Theme::default() }
 }
 
+/// Who may be on a choice page: `count` that can be chosen, and whoever can't.
+pub(super) struct Crowd {
+    entries: Vec<(String, Shown, Option<Refusal>)>,
+    headings: &'static [Heading<'static>],
+    /// The id of one that had a problem a moment ago.
+    troubled: Option<&'static str>,
+}
+
+const HEADINGS: [Heading<'static>; 4] = [
+    Heading { id: "state", name: "Services de l’État" },
+    Heading { id: "bank", name: "Banques" },
+    Heading { id: "health", name: "Santé" },
+    Heading { id: "empty", name: "Personne" },
+];
+
+fn shown(name: &str, category: Option<&str>) -> Shown {
+    Shown::new(Arc::new([("fr".to_owned(), name.to_owned())].into()), category.map(str::to_owned), None)
+}
+
+impl Crowd {
+    pub(super) fn of(count: usize) -> Self {
+        let name = |n: usize| match NAMES.get(n) {
+            Some(name) => (*name).to_owned(),
+            None => format!("{} {}", NAMES[n % NAMES.len()], n / NAMES.len() + 1),
+        };
+        let entries = (0..count).map(|n| (format!("idp-{n}"), shown(&name(n), None), None)).collect();
+        Self { entries, headings: &[], troubled: None }
+    }
+
+    /// Under three headings, and one in six under none.
+    pub(super) fn in_categories(mut self) -> Self {
+        self.headings = &HEADINGS;
+        let categories = [Some("state"), Some("bank"), None, Some("state"), Some("health"), Some("nobody knows it")];
+        for ((_, entry, _), category) in self.entries.iter_mut().zip(categories.into_iter().cycle()) {
+            entry.category = category.map(str::to_owned);
+        }
+        self
+    }
+
+    pub(super) fn without(mut self, name: &str, refusal: Refusal) -> Self {
+        self.entries.push((format!("not-{}", self.entries.len()), shown(name, None), Some(refusal)));
+        self
+    }
+
+    pub(super) fn arranged(&self, last_used: Option<&str>, asked: &Asked) -> Arrangement {
+        let candidates: Vec<Candidate<'_>> = self
+            .entries
+            .iter()
+            .map(|(id, shown, refusal)| Candidate {
+                id,
+                name: &shown.name["fr"],
+                shown,
+                refusal: refusal.clone(),
+                trouble: self.troubled.filter(|one| one == id).map(|_| Trouble::Recent),
+            })
+            .collect();
+        arrange(&candidates, self.headings, last_used, asked)
+    }
+
+    fn page(&self, last_used: Option<&str>, asked: &Asked) -> ChoicePage {
+        ChoicePage { arrangement: self.arranged(last_used, asked), ..choice(0) }
+    }
+}
+
+pub(super) fn search(query: &str) -> Asked {
+    Asked { query: Some(query.to_owned()), ..Asked::default() }
+}
+
 pub(super) fn choice(count: usize) -> ChoicePage {
-    let name = |n: usize| match NAMES.get(n) {
-        Some(name) => (*name).to_owned(),
-        None => format!("{} {}", NAMES[n % NAMES.len()], n / NAMES.len() + 1),
-    };
     ChoicePage {
         interaction: HASH.into(),
         choose_csrf: "c".repeat(43),
         cancel_csrf: "d".repeat(43),
+        forget_csrf: "f".repeat(43),
         service: "Mairie de Saint-Étienne".into(),
         service_logo: None,
         level: Level::Eidas1,
-        providers: (0..count).map(|n| Provider { id: format!("idp-{n}"), name: name(n), logo: None, trouble: None }).collect(),
-        unavailable: Vec::new(),
-        query: None,
+        arrangement: Crowd::of(count).arranged(None, &Asked::default()),
         banner: None,
         notice: None,
     }
 }
 
 fn troubled_choice() -> ChoicePage {
-    let off = |name: &str, reason| Unavailable { name: name.into(), reason };
+    let crowd = Crowd { troubled: Some("idp-2"), ..Crowd::of(3) }
+        .without("Banque du Rhône", Refusal::TooLow)
+        .without("Ordre des notaires", Refusal::NotForThisService)
+        .without("Académie de Lyon", Refusal::InTrouble)
+        .without("Ville de Nantes", Refusal::Off)
+        .without("Hôpitaux de Paris", Refusal::Blocked)
+        .without("Région Bretagne", Refusal::Message("Travaux jusqu’à lundi, 8 h.".into()));
     ChoicePage {
         level: Level::Eidas2,
-        unavailable: vec![
-            off("Banque du Rhône", Refusal::TooLow),
-            off("Ordre des notaires", Refusal::NotForThisService),
-            off("Académie de Lyon", Refusal::InTrouble),
-            off("Ville de Nantes", Refusal::Off),
-            off("Hôpitaux de Paris", Refusal::Blocked),
-            off("Région Bretagne", Refusal::Message("Travaux jusqu’à lundi, 8 h.".into())),
-        ],
         banner: Some(Banner {
             provider: "La Poste".into(),
             code: ErrorCode::IdpTimeout,
@@ -82,13 +147,35 @@ fn troubled_choice() -> ChoicePage {
             support_id: "7K3Q9WZX2M4T".into(),
         }),
         notice: Some("Maintenance prévue ce soir de 22 h à 23 h.".into()),
-        providers: (choice(3).providers.into_iter())
-            .chain([Provider {
-                id: "back".into(), name: "Caisse des dépôts".into(), logo: None, trouble: Some(Trouble::Recent)
-            }])
-            .collect(),
-        ..choice(3)
+        ..crowd.page(None, &Asked::default())
     }
+}
+
+/// The choice among many, in every way that it can be seen.
+fn choices() -> Vec<(&'static str, ChoicePage)> {
+    let whole = Asked::default();
+    let category = |id: &str, page| Asked { category: Some(id.into()), page, ..Asked::default() };
+    let many = Crowd::of(300).in_categories();
+    let closed = (0..40)
+        .fold(Crowd::of(2), |crowd, n| crowd.without(&format!("{} {n}", NAMES[n % NAMES.len()]), Refusal::NotForThisService));
+    let logo = Logo::new("image/png", b"a picture".to_vec());
+    let mut with_logos = Crowd::of(3);
+    with_logos.entries[1].1.logo = Some(logo);
+    vec![
+        ("choice-last-used", Crowd::of(3).page(Some("idp-1"), &whole)),
+        ("choice-last-used-alone", Crowd::of(1).page(Some("idp-0"), &whole)),
+        ("choice-last-used-300", many.page(Some("idp-7"), &whole)),
+        ("choice-categories", Crowd::of(12).in_categories().page(None, &whole)),
+        ("choice-categories-300", many.page(None, &whole)),
+        ("choice-category", many.page(None, &category("bank", 1))),
+        ("choice-category-last", many.page(None, &category("bank", 3))),
+        ("choice-300-last", Crowd::of(300).page(None, &Asked { page: 13, ..Asked::default() })),
+        ("choice-mostly-closed", closed.page(None, &whole)),
+        ("choice-logos", ChoicePage { service_logo: Some("/assets/logo".into()), ..with_logos.page(None, &whole) }),
+        ("choice-search", ChoicePage { level: Level::Eidas3, ..Crowd::of(20).page(None, &search("  de LY ")) }),
+        ("choice-search-300", many.page(Some("idp-7"), &Asked { page: 2, ..search("a") })),
+        ("choice-search-none", Crowd::of(20).page(None, &search("<i>zz"))),
+    ]
 }
 
 pub(super) fn consent(question: Question) -> ConsentPage {
@@ -286,8 +373,9 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
         add(&format!("choice-{count}"), choice(count).render(chrome));
     }
     add("choice-troubled", troubled_choice().render(chrome));
-    add("choice-search", ChoicePage { query: Some("  de LY ".into()), level: Level::Eidas3, ..choice(20) }.render(chrome));
-    add("choice-search-none", ChoicePage { query: Some("<i>zz".into()), ..choice(20) }.render(chrome));
+    for (name, page) in choices() {
+        add(name, page.render(chrome));
+    }
     add("consent-information", consent(Question::Information).render(chrome));
     add("consent-question", consent(Question::Consent).render(chrome));
     for (n, page) in unusual_consents().iter().enumerate() {

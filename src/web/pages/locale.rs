@@ -81,6 +81,12 @@ impl Locale {
         TEXTS.locales().find(|known| known.language == wanted.language).map(Self)
     }
 
+    /// Its language's letters, as configuration files write them: `fr`.
+    #[must_use]
+    pub fn language(self) -> &'static str {
+        self.0.language.as_str()
+    }
+
     /// The entry of a `{ fr = …, en = … }` table for this language; else the default language's, else the first.
     #[must_use]
     pub fn pick(self, by_language: &BTreeMap<String, String>) -> &str {
@@ -126,9 +132,9 @@ impl Locale {
         self.text(&format!("sandbox-failure-{id}"))
     }
 
-    /// `{ $shown }` and `{ $total }` of something.
-    pub(super) fn part(self, key: &str, shown: usize, total: usize) -> String {
-        self.format(key, Some(&HashMap::from([("shown", FluentValue::from(shown)), ("total", FluentValue::from(total))])))
+    /// The text of a key with several values in it, numbers among them.
+    pub(super) fn filled<const N: usize>(self, key: &str, values: [(&'static str, FluentValue<'_>); N]) -> String {
+        self.format(key, Some(&HashMap::from(values)))
     }
 
     /// `YYYY-MM-DD` in words. `YYYY-MM-00` and `YYYY-00-00`, presumed dates, say what is not known; anything else

@@ -5,6 +5,7 @@
 //! sessions, stores, HTTP. What the caller must keep: addresses in a view model come from configuration or from this
 //! hub, never from a request, for escaping does not make a `javascript:` address harmless.
 
+mod arrangement;
 mod choice;
 mod consent;
 mod demo;
@@ -15,6 +16,7 @@ mod sign_in;
 mod status;
 mod theme;
 
+pub use arrangement::{Arrangement, Asked, Candidate, Heading, arrange};
 pub use choice::{Banner, ChoicePage, Provider, Refusal, Trouble, Unavailable};
 pub use consent::{Claim, ClaimName, ConsentPage, Question, Source};
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, Fact, TokenParts};

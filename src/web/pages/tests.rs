@@ -4,6 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
+use super::arrangement::{Group, Leaf, Title};
+use super::gallery::Crowd;
 use super::*;
 use crate::connector::persona::Failure;
 use crate::protocol::acr::Level;
@@ -75,7 +77,7 @@ fn every_language_has_the_same_keys_and_each_is_used() {
     for key in &expected {
         assert!(named.contains(key.as_str()), "the text `{key}` is used nowhere");
     }
-    for call in ["t.text(\"", "t.with(\"", "t.part(\"", "self.format(\""] {
+    for call in ["t.text(\"", "t.with(\"", "t.filled(\"", "self.format(\""] {
         for key in sources.split(call).skip(1).filter_map(|rest| rest.split('"').next()) {
             assert!(expected.contains(key), "`{key}` has no text");
         }
@@ -157,6 +159,19 @@ fn script_in_names_and_values_stays_inert() {
     let pages = in_french(|chrome| {
         let provider = Provider { id: evil(), name: evil(), logo: Some(evil()), trouble: Some(Trouble::Recent) };
         let unavailable = Unavailable { name: evil(), reason: Refusal::Message(evil()) };
+        let group = Group { title: Title::Category(evil()), providers: vec![provider.clone(); 9], more: Some((evil(), 99)) };
+        let leaf = Some(Leaf { page: 2, pages: 3, first: 25, last: 48 });
+        let arrangement = Arrangement {
+            last_used: Some(provider),
+            groups: vec![group],
+            unavailable: vec![unavailable],
+            total: 9,
+            leaf,
+            is_search: true,
+            query: Some(evil()),
+            category: Some(evil()),
+            ..Arrangement::default()
+        };
         let banner = Some(Banner { provider: evil(), code: ErrorCode::IdpTimeout, message: Some(evil()), support_id: evil() });
         let claims = ClaimName::ALL.map(|name| Claim { name, value: Some(evil()) }).to_vec();
         let way = Way::BackToService(Leave::Post { action: evil(), fields: vec![Field::new(EVIL, EVIL)] });
@@ -168,15 +183,14 @@ fn script_in_names_and_values_stays_inert() {
                 cancel_csrf: evil(),
                 service: evil(),
                 service_logo: Some(evil()),
-                providers: vec![provider; 9],
-                unavailable: vec![unavailable],
-                query: Some("alert".into()),
+                forget_csrf: evil(),
+                arrangement,
                 banner,
                 notice: Some(evil()),
                 ..gallery::choice(0)
             }
             .render(chrome),
-            ChoicePage { query: Some(evil()), ..gallery::choice(9) }.render(chrome),
+            ChoicePage { arrangement: Crowd::of(9).arranged(None, &gallery::search(EVIL)), ..gallery::choice(9) }.render(chrome),
             ConsentPage { service: evil(), provider: evil(), csrf: evil(), claims, ..gallery::consent(Question::Consent) }
                 .render(chrome),
             ErrorPage {
@@ -236,12 +250,87 @@ fn the_consent_form_s_first_button_says_yes() {
 #[test]
 fn search_forgives_case_and_accents_and_appears_from_eight_up() {
     let found = |query: &str| {
-        let page = ChoicePage { query: Some(query.into()), ..gallery::choice(20) };
+        let arrangement = Crowd::of(20).arranged(None, &gallery::search(query));
+        let page = ChoicePage { arrangement, ..gallery::choice(20) };
         in_french(|chrome| page.render(chrome)).matches("name=\"provider\"").count()
     };
     assert_eq!([found("impots"), found("  IMPÔTS "), found("de l"), found("zzz"), found(" ")], [1, 1, 3, 0, 20]);
     let has_search = |count| in_french(|chrome| gallery::choice(count).render(chrome)).contains("type=\"search\"");
     assert!(!has_search(7) && has_search(8));
+}
+
+#[test]
+fn headings_go_down_by_one_at_most() {
+    for (locale, name, html) in every_page() {
+        let levels: Vec<u8> = html
+            .split("<h")
+            .skip(1)
+            .filter_map(|rest| rest.bytes().next().filter(u8::is_ascii_digit).map(|digit| digit - b'0'))
+            .collect();
+        assert!(levels.first() == Some(&1) && levels.windows(2).all(|two| two[1] <= two[0] + 1), "{locale} {name}: {levels:?}");
+    }
+}
+
+#[test]
+fn of_three_hundred_each_can_be_reached_and_is_there_once() {
+    let offered = |page: &Arrangement| -> Vec<String> {
+        let grouped = page.groups.iter().flat_map(|group| &group.providers);
+        page.last_used.iter().chain(grouped).map(|provider| provider.id.clone()).collect()
+    };
+    let list = Crowd::of(300);
+    for last_used in [None, Some("idp-299"), Some("idp-0"), Some("nobody")] {
+        let leaf = |page| list.arranged(last_used, &Asked { page, ..Asked::default() });
+        let mut all: Vec<String> = (1..=leaf(0).leaf.unwrap().pages).flat_map(|page| offered(&leaf(page))).collect();
+        assert_eq!(all.first().map(String::as_str), Some(if last_used == Some("idp-299") { "idp-299" } else { "idp-0" }));
+        all.sort();
+        all.dedup();
+        assert_eq!(all.len(), 300);
+        assert_eq!(offered(&leaf(99)), offered(&leaf(13)), "beyond the end is the end");
+    }
+    let many = Crowd::of(300).in_categories();
+    let overview = many.arranged(None, &Asked::default());
+    assert!(overview.is_overview && offered(&overview).len() <= 26);
+    let more: Vec<_> = overview.groups.iter().map(|group| group.more.clone().unwrap()).collect();
+    assert_eq!(more.iter().map(|(_, count)| count).sum::<usize>(), 300);
+    let remembering = many.arranged(Some("idp-7"), &Asked::default());
+    assert!(
+        remembering.groups.iter().zip(&more).all(|(group, more)| group.more.as_ref() == Some(more)),
+        "its category still has it"
+    );
+    let mut all = Vec::new();
+    for (category, count) in more {
+        for page in 1..=count.div_ceil(24) {
+            all.extend(offered(&many.arranged(Some("idp-0"), &Asked { category: Some(category.clone()), page, query: None })));
+        }
+    }
+    all.sort();
+    all.dedup();
+    assert_eq!(all.len(), 300, "by the categories' pages too");
+}
+
+#[test]
+fn what_makes_no_sense_in_an_address_is_as_if_it_were_not_there() {
+    let crowd = Crowd::of(12).in_categories();
+    let plain = crowd.arranged(None, &Asked::default());
+    for asked in [
+        Asked { category: Some("<script>".into()), ..Asked::default() },
+        Asked { page: usize::MAX, ..Asked::default() },
+        gallery::search(" ’ "),
+    ] {
+        let page = crowd.arranged(None, &asked);
+        assert_eq!((&page.groups, &page.query, &page.category), (&plain.groups, &None, &None), "{asked:?}");
+    }
+}
+
+#[test]
+fn those_that_can_not_be_chosen_come_last_with_their_reasons_and_are_never_many() {
+    let crowd = (0..40).fold(Crowd::of(1), |crowd, n| crowd.without(&format!("Fermé {n}"), Refusal::NotForThisService));
+    let page = crowd.without("En panne", Refusal::InTrouble).arranged(None, &Asked::default());
+    assert_eq!((page.unavailable.len(), page.unavailable_more), (6, 35));
+    assert_eq!(page.unavailable[0].name, "En panne", "what may be over tomorrow first");
+    // Nor is one of them shown as the last used.
+    let refused = Crowd::of(1).without("Fermé", Refusal::Off);
+    assert_eq!(refused.arranged(Some("not-1"), &Asked::default()).last_used, None);
 }
 
 #[test]

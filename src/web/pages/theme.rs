@@ -49,6 +49,7 @@ impl Default for Theme {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::logo::Logo;
 
     #[test]
     fn the_default_is_the_built_in_theme() {
@@ -58,7 +59,7 @@ mod tests {
     #[test]
     fn a_logo_is_shown_from_the_hub_s_own_path() {
         let mut built_in = theme::built_in(&mut Vec::new()).unwrap();
-        built_in.logo = Some(theme::Logo { media_type: "image/png", bytes: (*b"png").into() });
+        built_in.logo = Some(Logo::new("image/png", b"png".to_vec()));
         assert_eq!(Theme::from(&built_in).logo, Some("/assets/logo"));
     }
 

@@ -10,7 +10,7 @@ use crate::protocol::acr::{Level, Platform};
 use crate::protocol::authorize::{AuthorizationRequest, Prompt, Refusal, RequestForm, SpAnswer};
 use crate::protocol::catalogue::ErrorCode as E;
 use crate::protocol::params::Params;
-use crate::protocol::registration::{Consent, Directory, Registration, Rules};
+use crate::protocol::registration::{Consent, Directory, Hints, Registration, Rules};
 
 const ISSUER: &str = "https://hub.example/api/v2";
 const CALLBACK: &str = "https://sp.example/cb?tenant=1";
@@ -35,6 +35,7 @@ fn book() -> Book {
         post_logout_redirect_uris: vec![],
         granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
         require_pkce: false,
+        hints: Hints::default(),
         home_page: "https://sp.example/".into(),
         consent: Consent::None,
         rules: Rules::Openid,

@@ -37,10 +37,26 @@ choice-search = Search for an account by name
 choice-search-go = Search
 choice-found-none = No available account matches “{ $query }”.
 choice-show-all = Show all accounts
-choice-part = { $shown } of { $total } accounts are shown. Search for yours by name.
+choice-total = { $total } accounts are available. Search for yours by name.
+choice-range = Accounts { $first } to { $last } of { $total }
+choice-found = { $total ->
+    [one] { $total } account found
+   *[other] { $total } accounts found
+}
+choice-last-used = Last used
+choice-forget = Don’t remember this account
+choice-others = Other accounts
+choice-see-category = { $category }: see all { $total } accounts
+choice-pages = Pages of the list
+choice-previous = Previous accounts
+choice-next = Next accounts
 choice-none = No account is available at the moment.
 choice-unavailable = Not available right now
 choice-recent-trouble = Had a problem a moment ago
+choice-unavailable-more = { $total ->
+    [one] And { $total } more: search for its name to know why.
+   *[other] And { $total } more: search for a name to know why.
+}
 choice-cancel = Cancel and go back to “{ $service }”
 why-too-low = Sign-in not safe enough for this service
 why-not-for-service = Can not be used for this service

@@ -40,10 +40,26 @@ choice-search = Chercher un compte par son nom
 choice-search-go = Chercher
 choice-found-none = Aucun compte disponible ne correspond à « { $query } ».
 choice-show-all = Voir tous les comptes
-choice-part = { $shown } comptes sur { $total } sont affichés. Cherchez le vôtre par son nom.
+choice-total = { $total } comptes sont disponibles. Cherchez le vôtre par son nom.
+choice-range = Comptes { $first } à { $last } sur { $total }
+choice-found = { $total ->
+    [one] { $total } compte trouvé
+   *[other] { $total } comptes trouvés
+}
+choice-last-used = Votre dernier compte
+choice-forget = Ne pas retenir ce compte
+choice-others = Autres comptes
+choice-see-category = { $category } : voir les { $total } comptes
+choice-pages = Pages de la liste
+choice-previous = Comptes précédents
+choice-next = Comptes suivants
 choice-none = Aucun compte n’est disponible pour le moment.
 choice-unavailable = Indisponibles pour l’instant
 choice-recent-trouble = A eu un problème à l’instant
+choice-unavailable-more = { $total ->
+    [one] Et { $total } autre : cherchez son nom pour savoir pourquoi.
+   *[other] Et { $total } autres : cherchez un nom pour savoir pourquoi.
+}
 choice-cancel = Annuler et revenir à « { $service } »
 why-too-low = Connexion pas assez sûre pour ce service
 why-not-for-service = Ne peut pas servir pour ce service
