@@ -11,17 +11,17 @@ mod prepare;
 mod private;
 mod register;
 mod reload;
+mod running;
 
-use std::net::{SocketAddr, TcpListener};
+use std::net::TcpListener;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
-use actix_web::dev::{Server, ServerHandle};
+use actix_web::dev::Server;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
-use tokio::task::JoinHandle;
 
 pub use self::check::{Findings, check, probe, probe_client_keys};
 pub use self::keys::Keys;
@@ -29,6 +29,7 @@ use self::prepare::{Prepared, prepare};
 pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
+pub use self::running::Running;
 use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Logouts, Means, logins};
 use crate::config::model::{IdentitySource, Limits, SubjectSource};
@@ -304,50 +305,6 @@ impl Program {
             arbiters: self.arbiters,
             shutdown: self.shutdown,
         })
-    }
-}
-
-/// A hub that listens.
-pub struct Running {
-    pub address: SocketAddr,
-    listening: JoinHandle<std::io::Result<()>>,
-    public: ServerHandle,
-    private: Option<ServerHandle>,
-    readiness: Arc<Readiness>,
-    /// The files are followed as long as this is there.
-    #[expect(dead_code, reason = "held, not asked")]
-    reload: Reload,
-    logins: Logins,
-    arbiters: Vec<Arbiter>,
-    shutdown: Duration,
-}
-
-impl Running {
-    /// Comes back only if the public listener ends by itself, which it never should.
-    pub async fn died(&mut self) -> String {
-        match (&mut self.listening).await {
-            Ok(Ok(())) => "the public listener has ended".to_owned(),
-            Ok(Err(error)) => format!("the public listener has ended: {error}"),
-            Err(error) => format!("the public listener has died: {error}"),
-        }
-    }
-
-    /// Goes down in order: not ready, no new connections and those in flight finish, logins, actors, then the probes.
-    pub async fn stop(self) {
-        self.readiness.drain();
-        self.public.stop(true).await;
-        // A step whose browser has gone is nobody's request any more, and must be brought to its end all the same.
-        self.logins.rest(self.shutdown).await;
-        for arbiter in &self.arbiters {
-            arbiter.stop();
-        }
-        for arbiter in self.arbiters {
-            // A thread that has panicked is gone as well.
-            let _gone = arbiter.join();
-        }
-        if let Some(private) = self.private {
-            private.stop(true).await;
-        }
     }
 }
 

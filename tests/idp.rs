@@ -114,7 +114,7 @@ fn what_the_command_can_not_do_it_says_with_a_code_and_a_mend() {
     expect(block(&["--sp", "nobody"]), 1, "There is no service provider of this client_id.");
     expect(block(&["--until", "tomorrow"]), 1, "until: is not a moment with a time zone; mend: ");
     expect(block(&["--message", "Fermé"]), 1, "write it as --message fr=");
-    expect(block(&["--for", "2 hours"]), 2, "write a number and a unit");
+    expect(block(&["--for", "2 hours"]), 64, "write a number and a unit");
     expect(hub.idp(&["unblock", "persons"]), 1, "blocked for everybody by its file, until 2999-01-01T00:00:00Z: by file");
     expect(hub.idp(&["unblock", "nobody"]), 1, "there is no connector nobody; known: persons");
     expect(hub.idp(&["unblock", "--id", "NOBODY"]), 1, "There is no block of this id");

@@ -7,14 +7,13 @@ use crate::assurance::amr;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::{Level, Platform};
 
-use super::address::{self, Http};
 use super::blocks::Block;
 use super::logo::Logo;
-use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, OidcKind, SecretRef, Settings, UpstreamAuthMethod};
+use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, SecretRef, Settings};
 use super::problem::Problem;
 use super::settings::within;
 use super::source::{Source, problem_of_file};
-use super::{Context, blocks, ldap, mapping, oauth2, secrets, text, toml_files};
+use super::{Context, blocks, ldap, mapping, oauth2, oidc, secrets, text, toml_files};
 
 /// A connector whose file holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -42,29 +41,6 @@ impl Sandbox {
         if switch { Self::On } else { Self::Off }
     }
 }
-
-/// Parameters of the authorization request that the hub itself sets, or whose meaning it relies on.
-const PROTOCOL_PARAMETERS: [&str; 19] = [
-    "acr_values",
-    "claims",
-    "client_id",
-    "client_secret",
-    "code_challenge",
-    "code_challenge_method",
-    "id_token_hint",
-    "login_hint",
-    "max_age",
-    "nonce",
-    "prompt",
-    "redirect_uri",
-    "request",
-    "request_uri",
-    "response_mode",
-    "response_type",
-    "scope",
-    "state",
-    "ui_locales",
-];
 
 /// The longest value of `acr` that anybody uses, with room; a URI mostly.
 const LONGEST_ACR: usize = 128;
@@ -183,13 +159,13 @@ fn check(
     }
     mapping::check(source, file, problems);
     match &file.kind {
-        ConnectorKind::Oidc(oidc) => {
+        ConnectorKind::Oidc(kind) => {
             if file.levels.lowest <= file.levels.highest {
                 levels(source, file, problems);
             }
-            check_oidc(source, oidc, problems);
-            check_encryption(source, oidc, problems);
-            client_secret(source, oidc, context, problems)
+            oidc::check(source, kind, problems);
+            oidc::check_encryption(source, kind, problems);
+            oidc::client_secret(source, kind, context, problems)
         }
         ConnectorKind::Oauth2(kind) => {
             assumed_level_alone(source, file, problems);
@@ -330,65 +306,8 @@ fn methods(source: &Source, key: &str, names: &[String], problems: &mut Vec<Prob
     }
 }
 
-fn check_oidc(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
-    let http = if oidc.insecure_http { Http::Anywhere } else { Http::Nowhere };
-    let mut check = |key: &str, checked: Result<url::Url, address::Fault>| {
-        if let Err((what, mend)) = checked {
-            problems.push(source.problem(&format!("kind.oidc.{key}"), what, mend));
-        }
-    };
-    check("issuer", address::without_query(&oidc.issuer, http));
-    if let Some(endpoints) = &oidc.endpoints {
-        check("endpoints.authorization", address::absolute(&endpoints.authorization, http));
-        check("endpoints.token", address::absolute(&endpoints.token, http));
-        check("endpoints.userinfo", address::absolute(&endpoints.userinfo, http));
-        check("endpoints.jwks", address::absolute(&endpoints.jwks, http));
-        if let Some(end_session) = &endpoints.end_session {
-            check("endpoints.end_session", address::absolute(end_session, http));
-        }
-    }
-    if oidc.client_id.trim().is_empty() {
-        problems.push(source.problem("kind.oidc.client_id", "is empty", "write the id that the identity provider gave this hub"));
-    }
-    if !oidc.scopes.iter().any(|scope| scope.as_str() == "openid") {
-        let mend = "add \"openid\"";
-        problems.push(source.problem("kind.oidc.scopes", "lacks openid, without which there is no ID token", mend));
-    }
-    for name in oidc.authorize_params.keys().filter(|name| PROTOCOL_PARAMETERS.contains(&name.as_str())) {
-        let key = format!("kind.oidc.authorize_params.{name}");
-        problems.push(source.problem(&key, "is a parameter of the protocol, which the hub sets itself", "remove it"));
-    }
-    problems.extend(source.not_hosts("kind.oidc.internal_hosts", &oidc.internal_hosts));
-}
-
-/// The secret, where the method of client authentication has one; and nothing that the method does not use.
-fn client_secret(source: &Source, oidc: &OidcKind, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Secret<String>> {
-    const SECRET: &str = "kind.oidc.client_secret";
-    if oidc.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt {
-        if oidc.client_secret.is_some() {
-            let what = "is given, and private_key_jwt authenticates without one";
-            problems.push(source.problem(SECRET, what, "remove it, and withdraw it at the identity provider"));
-        }
-        return None;
-    }
-    let assertion_keys = [
-        ("kind.oidc.token_endpoint_auth_signing_alg", oidc.token_endpoint_auth_signing_alg.is_some()),
-        ("kind.oidc.client_assertion_audience", oidc.client_assertion_audience.is_some()),
-    ];
-    for (key, _) in assertion_keys.into_iter().filter(|(_, given)| *given) {
-        let mend = "remove it, or set token_endpoint_auth_method = \"private_key_jwt\"";
-        problems.push(source.problem(key, "is given, and no assertion is sent", mend));
-    }
-    let Some(reference) = &oidc.client_secret else {
-        let mend =
-            "add client_secret = { file = \"…\" } or { env = \"…\" }, or set token_endpoint_auth_method = \"private_key_jwt\"";
-        problems.push(source.problem(SECRET, "is missing", mend));
-        return None;
-    };
-    resolved(source, SECRET, reference, context, problems)
-}
-
-fn resolved(
+/// What a reference leads to; `None` where it leads nowhere, which is told.
+pub(super) fn resolved(
     source: &Source,
     key: &str,
     reference: &SecretRef,
@@ -396,26 +315,6 @@ fn resolved(
     problems: &mut Vec<Problem>,
 ) -> Option<Secret<String>> {
     secrets::resolve(source, key, reference, context).map_err(|problem| problems.push(problem)).ok()
-}
-
-fn check_encryption(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
-    let answers = [
-        ("id_token", oidc.id_token_encrypted_response_alg, oidc.id_token_encrypted_response_enc),
-        ("userinfo", oidc.userinfo_encrypted_response_alg, oidc.userinfo_encrypted_response_enc),
-    ];
-    for (answer, alg, enc) in answers {
-        if alg.is_none() && enc.is_some() {
-            let mend = format!("add {answer}_encrypted_response_alg, or remove it");
-            let key = format!("kind.oidc.{answer}_encrypted_response_enc");
-            problems.push(source.problem(&key, "is given without the alg that makes it mean something", mend));
-        }
-    }
-    // Our public keys are everyone's: what is sealed to them and signed by nobody, anyone may have made.
-    if oidc.userinfo_encrypted_response_alg.is_some() && oidc.userinfo_signed_response_alg.is_none() {
-        let what = "is given without userinfo_signed_response_alg, so that anyone could make such an answer";
-        let mend = "add userinfo_signed_response_alg = \"ES256\", and register the same with the identity provider";
-        problems.push(source.problem("kind.oidc.userinfo_encrypted_response_alg", what, mend));
-    }
 }
 
 /// Connectors whose category has no heading: they are shown under the rest.

@@ -26,6 +26,7 @@ pub mod logo;
 pub mod mapping;
 pub mod model;
 pub mod oauth2;
+mod oidc;
 pub mod outline;
 mod problem;
 mod reference;

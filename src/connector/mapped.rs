@@ -49,12 +49,12 @@ impl Connector for Mapped {
         self.connector.warm().await
     }
 
-    async fn probe(&self) -> Result<(), ConnectorFault> {
-        self.connector.probe().await
-    }
-
     async fn examine(&self, examination: &Examination) -> Vec<Finding> {
         self.connector.examine(examination).await
+    }
+
+    async fn probe(&self) -> Result<(), ConnectorFault> {
+        self.connector.probe().await
     }
 
     fn skew_seconds(&self) -> Option<i64> {
