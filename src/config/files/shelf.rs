@@ -30,6 +30,26 @@ pub struct Filed<T> {
     counts: Option<Arc<Version<T>>>,
     /// Why the newest version does not count, although it is good by itself.
     refused: Vec<Problem>,
+    opened: Opened,
+}
+
+/// When a file was opened last. Thousands need not be opened each time; but a stamp tells no more than its clock, which
+/// stands still for milliseconds: only what one reading, and a later one, have found under the same stamp is taken as
+/// known by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+struct Opened {
+    under: Stamp,
+    twice: bool,
+}
+
+impl Opened {
+    fn again(self, under: Stamp) -> Self {
+        Self { under, twice: self.under == under }
+    }
+
+    fn is_known_by(self, stamp: Stamp) -> bool {
+        self.twice && self.under == stamp
+    }
 }
 
 /// What a version was told apart by.
@@ -74,9 +94,9 @@ impl<T> Default for Shelf<T> {
 
 impl<T> Clone for Filed<T> {
     fn clone(&self) -> Self {
-        let Self { seen, order, newest, counts, refused } = self;
+        let Self { seen, order, newest, counts, refused, opened } = self;
         let (seen, newest, counts) = (seen.clone(), newest.clone(), counts.clone());
-        Self { seen, order: *order, newest, counts, refused: refused.clone() }
+        Self { seen, order: *order, newest, counts, refused: refused.clone(), opened: *opened }
     }
 }
 
@@ -99,7 +119,14 @@ impl<T> Shelf<T> {
         let path = version.source.path().to_owned();
         let seen = Seen::Text { hash: *version.source.hash(), referred: referred(&version.source, folder) };
         let (order, version) = ((0, Stamp::of(&path)), Arc::new(version));
-        let filed = Filed { seen, order, newest: Ok(Arc::clone(&version)), counts: Some(version), refused: Vec::new() };
+        let filed = Filed {
+            seen,
+            order,
+            newest: Ok(Arc::clone(&version)),
+            counts: Some(version),
+            refused: Vec::new(),
+            opened: Opened::default(),
+        };
         self.files.insert(path, filed);
     }
 
@@ -125,9 +152,16 @@ impl<T> Shelf<T> {
         for path in listed {
             let stamp = Stamp::of(&path);
             let known = before.remove(&path);
+            if known
+                .as_ref()
+                .is_some_and(|known| known.opened.is_known_by(stamp) && known.seen.refers_to_the_same(reading.folder))
+            {
+                self.files.extend(known.map(|known| (path, known)));
+                continue;
+            }
             let bytes = read(&path);
             if known.as_ref().is_some_and(|known| known.seen.still(&bytes, reading.folder)) {
-                self.files.extend(known.map(|known| (path, known)));
+                self.files.extend(known.map(|known| (path, Filed { opened: known.opened.again(stamp), ..known })));
                 continue;
             }
             let (seen, newest) = version(&path, bytes, reading.folder, &judge);
@@ -139,7 +173,8 @@ impl<T> Shelf<T> {
             }
             let counts = known.and_then(|known| known.counts);
             let order = (reading.number, stamp);
-            self.files.insert(path, Filed { seen, order, newest, counts, refused: Vec::new() });
+            self.files
+                .insert(path, Filed { seen, order, newest, counts, refused: Vec::new(), opened: Opened::default().again(stamp) });
         }
         found
     }
@@ -201,12 +236,17 @@ impl<T> Filed<T> {
 }
 
 impl Seen {
+    /// What it refers to says the same as before.
+    fn refers_to_the_same(&self, folder: &Path) -> bool {
+        match self {
+            Self::Text { referred, .. } => referred.iter().all(|(path, hash)| hash_of(&folder.join(path)) == *hash),
+            Self::Unreadable(_) => false,
+        }
+    }
+
     fn still(&self, bytes: &Result<Vec<u8>, Problem>, folder: &Path) -> bool {
         match (self, bytes) {
-            (Self::Text { hash, referred }, Ok(bytes)) => {
-                let same = |(path, hash): &(PathBuf, Option<[u8; 32]>)| hash_of(&folder.join(path)) == *hash;
-                digest::sha256(bytes) == *hash && referred.iter().all(same)
-            }
+            (Self::Text { hash, .. }, Ok(bytes)) => digest::sha256(bytes) == *hash && self.refers_to_the_same(folder),
             (Self::Unreadable(known), Err(problem)) => known == problem,
             (Self::Text { .. }, Err(_)) | (Self::Unreadable(_), Ok(_)) => false,
         }
@@ -249,4 +289,62 @@ fn referred(source: &Source, folder: &Path) -> Vec<(PathBuf, Option<[u8; 32]>)> 
 
 fn hash_of(path: &Path) -> Option<[u8; 32]> {
     regular::read(path).ok().map(|bytes| digest::sha256(&bytes))
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+    use std::fs;
+
+    use super::*;
+
+    #[test]
+    fn thousands_of_files_that_stay_as_they_are_are_not_opened_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("one.toml");
+        let (mut shelf, opened) = (Shelf::<String>::default(), Cell::new(0));
+        let mut number = 0;
+        let mut look = |expected: &str| {
+            number += 1;
+            opened.set(0);
+            let read = |path: &Path| {
+                opened.set(opened.get() + 1);
+                Ok(fs::read(path).unwrap())
+            };
+            let judge = |source: &Source| Ok(source.text("says").unwrap_or_default().to_owned());
+            shelf.look(Ok(vec![path.clone()]), &Reading { number, folder: folder.path() }, read, judge);
+            shelf.settle(&mut BTreeMap::new());
+            assert_eq!(shelf.counting().map(|version| version.says.as_str()).collect::<Vec<_>>(), [expected]);
+            opened.get()
+        };
+        // Written anew under another name and put in its place, as careful editors do it: another file, for all that counts.
+        let write = |says: &str| {
+            let draft = folder.path().join("draft");
+            fs::write(&draft, format!("says = \"{says}\"")).unwrap();
+            fs::rename(&draft, &path).unwrap();
+        };
+        write("a");
+        assert_eq!([look("a"), look("a"), look("a"), look("a")], [1, 1, 0, 0]);
+        write("b");
+        assert_eq!([look("b"), look("b"), look("b")], [1, 1, 0]);
+    }
+
+    #[test]
+    fn what_a_file_refers_to_is_looked_at_each_time() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, secret) = (folder.path().join("one.toml"), folder.path().join("secret"));
+        fs::write(&path, "says = { file = \"secret\" }").unwrap();
+        let mut shelf = Shelf::<Vec<u8>>::default();
+        let judged = |shelf: &mut Shelf<Vec<u8>>, number| {
+            let judge = |_: &Source| Ok(fs::read(&secret).unwrap());
+            let read = |path: &Path| Ok(fs::read(path).unwrap());
+            shelf.look(Ok(vec![path.clone()]), &Reading { number, folder: folder.path() }, read, judge);
+            shelf.settle(&mut BTreeMap::new());
+            shelf.counting().next().unwrap().says.clone()
+        };
+        for (number, says) in ["one", "one", "one", "two", "two", "two", "xyz"].iter().enumerate() {
+            fs::write(&secret, says).unwrap();
+            assert_eq!(judged(&mut shelf, number as u64), says.as_bytes());
+        }
+    }
 }
