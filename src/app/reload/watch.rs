@@ -1,8 +1,10 @@
 //! When to read the files again: soon after an event in their folders, and each round all the same.
 //!
 //! An event is only a hint. A link's target may change unseen, and a folder that is replaced is heard of no more, so a round
-//! goes by without one, and the folders are watched anew when they are others than those that were watched.
+//! goes by without one, and the folders are watched anew when they are others than those that were watched. A folder that
+//! comes back, or a link that leads to another one, shows in the folder above it.
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::MetadataExt as _;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -70,9 +72,18 @@ impl Watch {
 }
 
 fn begin(places: &[(PathBuf, Place)], hint: mpsc::Sender<()>, is_lost: Arc<AtomicBool>) -> notify::Result<RecommendedWatcher> {
+    let own: Vec<PathBuf> = places.iter().map(|(folder, _)| folder.clone()).collect();
+    let seen_above: Vec<PathBuf> = own.iter().filter_map(|folder| seen_from_above(folder)).collect();
+    // Much may go on beside the folders that is none of ours.
+    let is_foreign = move |event: &Event| {
+        let is_ours = |path: &PathBuf| {
+            own.iter().any(|folder| path == folder || path.parent() == Some(folder)) || seen_above.contains(path)
+        };
+        !event.paths.is_empty() && !event.paths.iter().any(is_ours)
+    };
     let mut watcher = notify::recommended_watcher(move |event: notify::Result<Event>| {
         match event {
-            Ok(event) if is_only_a_look(event.kind) => return,
+            Ok(event) if is_only_a_look(event.kind) || is_foreign(&event) => return,
             Ok(_) => {}
             Err(_) => is_lost.store(true, Ordering::SeqCst),
         }
@@ -82,7 +93,24 @@ fn begin(places: &[(PathBuf, Place)], hint: mpsc::Sender<()>, is_lost: Arc<Atomi
     for (folder, _) in places.iter().filter(|(_, place)| place.is_some()) {
         watcher.watch(folder, RecursiveMode::NonRecursive)?;
     }
+    let above: BTreeSet<PathBuf> = places.iter().filter_map(|(folder, _)| Some(above(folder)?.to_owned())).collect();
+    for above in above.iter().filter(|above| places.iter().all(|(folder, _)| folder != *above)) {
+        if let Err(fault) = watcher.watch(above, RecursiveMode::NonRecursive) {
+            tracing::debug!(%fault, "a folder above can't be watched: a folder in it that comes back is found in rounds");
+        }
+    }
     Ok(watcher)
+}
+
+/// The folder that this one is in; `None` of a path that does not end in a name.
+fn above(folder: &Path) -> Option<&Path> {
+    folder.file_name()?;
+    folder.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above })
+}
+
+/// What a watch over the folder above calls this one.
+fn seen_from_above(folder: &Path) -> Option<PathBuf> {
+    Some(above(folder)?.join(folder.file_name()?))
 }
 
 /// Reading the files must not lead to reading them.
@@ -136,5 +164,40 @@ mod tests {
         while timeout(QUIET, watch.hints.recv()).await.is_ok() {}
         std::fs::write(folder.join("new.toml"), "").unwrap();
         watch.wait(Duration::from_secs(600)).await;
+    }
+    #[tokio::test]
+    async fn a_folder_that_comes_back_or_a_link_that_leads_elsewhere_is_seen_at_once() {
+        let root = tempfile::tempdir().unwrap();
+        let path = |name: &str| root.path().join(name);
+        for folder in ["first", "second"] {
+            std::fs::create_dir(path(folder)).unwrap();
+        }
+        std::os::unix::fs::symlink("first", path("connectors")).unwrap();
+        let mut watch = Watch::new();
+        watch.over(vec![path("connectors")]);
+        std::os::unix::fs::symlink("second", path("next")).unwrap();
+        std::fs::rename(path("next"), path("connectors")).unwrap();
+        watch.wait(Duration::from_secs(600)).await;
+
+        std::fs::remove_file(path("connectors")).unwrap();
+        watch.over(vec![path("connectors")]);
+        while timeout(QUIET, watch.hints.recv()).await.is_ok() {}
+        std::fs::create_dir(path("connectors")).unwrap();
+        watch.wait(Duration::from_secs(600)).await;
+    }
+
+    #[tokio::test]
+    async fn what_goes_on_beside_the_folders_is_no_occasion() {
+        let root = tempfile::tempdir().unwrap();
+        let (folder, beside) = (root.path().join("connectors"), root.path().join("hub.log"));
+        std::fs::create_dir(&folder).unwrap();
+        let mut watch = Watch::new();
+        watch.over(vec![folder.clone()]);
+        std::fs::write(&beside, "a line").unwrap();
+        std::fs::write(folder.join("last.toml"), "").unwrap();
+        watch.hints.recv().await.unwrap();
+        while timeout(QUIET, watch.hints.recv()).await.is_ok() {}
+        std::fs::write(&beside, "another").unwrap();
+        assert!(timeout(QUIET, watch.hints.recv()).await.is_err());
     }
 }
