@@ -8,6 +8,7 @@ use super::shelf::Order;
 use crate::config::data_providers;
 use crate::config::problem::Problem;
 use crate::config::service_providers::{self, Reach};
+use crate::config::source::problem_of_file;
 use crate::config::together::{self, Conflict, Party};
 
 /// Beyond so many files held back at once, none is tried again on its own before the next reading.
@@ -29,6 +30,7 @@ impl Files {
             }
             held.extend(blamed);
         };
+        self.left_behind.extend(self.nobody());
         if (2..=TRIED_AGAIN).contains(&held.len()) {
             self.try_again(&mut held);
         }
@@ -48,6 +50,14 @@ impl Files {
                 held.insert(file, reasons);
             }
         }
+    }
+
+    /// A hub may start without any connector, and the last one may go; but then nobody can log in.
+    fn nobody(&self) -> Option<Problem> {
+        let is_empty = self.connectors.is_empty() && self.connectors.complaints().next().is_none();
+        let mend = "put an identity provider's .toml file there";
+        (is_empty && !self.services.is_empty())
+            .then(|| problem_of_file(&self.ground.connectors, "holds no connector, so that nobody can log in", mend))
     }
 
     fn pending(&self) -> BTreeMap<PathBuf, Order> {

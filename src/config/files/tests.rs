@@ -78,6 +78,19 @@ fn what_is_dropped_in_is_there_and_what_is_removed_is_gone_at_once() {
     assert_eq!(scene.counts(), (vec!["new".into()], vec!["more".into()]));
 }
 
+/// An empty folder is empty, but nobody is left in the dark about it.
+#[test]
+fn a_hub_whose_last_connector_goes_says_that_nobody_can_log_in() {
+    let mut scene = Scene::good();
+    fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
+    let complaints = scene.read();
+    let [line] = complaints.as_slice() else { panic!("{complaints:?}") };
+    assert!(line.starts_with("connectors holds no connector, so that nobody can log in; put "), "{line}");
+    assert_eq!(scene.counts().0, [""; 0]);
+    scene.put("connectors/idp.toml", "name = 3");
+    assert!(scene.read().iter().all(|line| line.starts_with("connectors/idp.toml")));
+}
+
 #[test]
 fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
     type Spoil = fn(&Scene, &Path);
@@ -277,7 +290,8 @@ fn a_folder_that_vanishes_takes_nothing_along_and_one_that_is_emptied_everything
     assert!(matches!(complaints.as_slice(), [line] if line.starts_with("connectors the folder is missing")), "{complaints:?}");
     assert_eq!((scene.counts().0, scene.files.bad(Sort::Connector)), (vec!["idp".to_owned()], 1));
     fs::create_dir(&folder).unwrap();
-    assert_eq!(scene.read(), [""; 0]);
+    let complaints = scene.read();
+    assert!(matches!(complaints.as_slice(), [line] if line.starts_with("connectors holds no connector")), "{complaints:?}");
     assert_eq!(scene.counts().0, [""; 0]);
 }
 
