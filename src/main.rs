@@ -226,12 +226,14 @@ fn demo(port: u16) -> Result<(), String> {
             println!("{platform} platform");
             println!("  hub                 {}", addresses.hub);
             println!("  its probes, metrics {}/metrics", addresses.private);
+            println!("  its folder          {}", addresses.folder.display());
             for provider in &addresses.identity_providers {
                 println!("  identity provider   {provider}");
             }
             println!("  data provider       {}", addresses.data_provider);
         }
-        println!("\nOpen {}", demo.open);
+        println!("\nA file in connectors/ of a hub's folder is one more identity provider, at once.");
+        println!("Open {}", demo.open);
         asked_to_stop().await?;
         demo.stop().await;
         Ok(())

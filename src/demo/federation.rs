@@ -1,6 +1,7 @@
 //! The demo's configuration, as an operator would write it in files, embedded here with the ports of the day.
 
 use std::fs;
+use std::path::Path;
 use std::sync::Arc;
 
 use tempfile::TempDir;
@@ -55,6 +56,10 @@ impl Files {
             fs::write(path, text)?;
         }
         Ok(Self { folder, environment })
+    }
+
+    pub fn path(&self) -> &Path {
+        self.folder.path()
     }
 
     /// Read as any operator's files are.

@@ -11,6 +11,7 @@ pub mod service_provider;
 
 use std::io;
 use std::net::{Ipv4Addr, TcpListener};
+use std::path::PathBuf;
 use std::sync::Arc;
 
 use crate::app::{BuildFault, Keys, Parts, Program, Running};
@@ -64,6 +65,8 @@ pub struct Addresses {
     pub identity_providers: Vec<String>,
     /// The API that is called with an access token.
     pub data_provider: String,
+    /// The hub's configuration, read again when it changes: its connectors and service providers.
+    pub folder: PathBuf,
 }
 
 /// Every listener of the demo, taken before anything starts: a taken port leaves nothing half begun.
@@ -160,9 +163,10 @@ fn start_side(
     }
     let files = side.hub_files(service_provider, keys, env)?;
     let program = Program::build(&files.load()?, parts(UpstreamKeys::ephemeral(env.now())?, env)?)?;
+    let folder = files.path().to_owned();
     started.push((program.start(listeners.hub, Some(listeners.private))?, files));
     let data_provider = format!("{}{}", side.data_provider, data_provider::PATH);
-    Ok((side, Addresses { hub, private, identity_providers, data_provider }, listeners.data_provider))
+    Ok((side, Addresses { hub, private, identity_providers, data_provider, folder }, listeners.data_provider))
 }
 
 fn served(server: Server) -> ServerHandle {
