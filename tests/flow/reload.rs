@@ -144,6 +144,27 @@ async fn a_login_under_way_is_stopped_by_a_connector_that_is_blocked_meanwhile()
 }
 
 #[actix_web::test]
+async fn a_denial_while_the_browser_is_away_or_between_code_and_token_still_counts() {
+    let hub = TestHub::start().await;
+    let (away, done) = (hub.browser(), hub.browser());
+    let sandbox = away.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
+    let received = done.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let elsewhere = hub.browser().authorize(&Authorize::by("library")).await.finish_as("angela").await;
+    hub.edit("service-providers/bakery.toml", "home_page", "connectors = { deny = [\"amandier\"] }\nhome_page");
+    hub.reread().await;
+    let refused = sandbox.sign_in_as("angela").await.received();
+    assert_eq!(refused.error_at("bakery"), "access_denied");
+    let refused = hub.redeem("bakery", received.code()).await;
+    assert_eq!((refused.status, refused.body.contains("invalid_grant")), (400, true), "{}", refused.body);
+    // Another service provider's rules are its own.
+    hub.tokens("library", &elsewhere).await;
+    // Taken back, the code stays burnt.
+    hub.edit("service-providers/bakery.toml", "connectors = { deny = [\"amandier\"] }\n", "");
+    hub.reread().await;
+    assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
+}
+
+#[actix_web::test]
 async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
