@@ -80,6 +80,8 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     assert!(told.contains("persons                  blocked ") && told.contains(": a test\n"), "{told}");
     let (_, told) = hub.idp(&["list", "--json"]);
     let list: serde_json::Value = serde_json::from_str(&told).unwrap();
+    let well = serde_json::json!({ "circuit": "closed", "failure_ratio": 0.0, "p99_seconds": null });
+    assert_eq!(list["connectors"][0]["health"], well);
     assert_eq!(list["connectors"][0]["blocks"][0]["message"], serde_json::json!({ "en": "Closed", "fr": "Fermé" }));
 
     // Killed, and started again: what was blocked is blocked.
@@ -89,6 +91,22 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     assert!(code == 0 && told.starts_with("lifted: persons\n"), "{code} {told}");
     assert!(hub.idp(&["list"]).1.starts_with("persons                  on "));
     assert_eq!(hub.idp(&["unblock", "persons"]), (1, "passerelle: nothing blocks persons\n".to_owned()));
+}
+
+/// Whoever looks for the connector to block sees which one is in trouble.
+#[test]
+fn the_list_tells_which_identity_provider_fails() {
+    let folder = administered();
+    let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
+    let dead = format!(
+        "name = {{ en = \"Dead\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
+         [kind.oidc]\nissuer = \"http://127.0.0.1:{port}\"\nclient_id = \"hub\"\nclient_secret = {{ file = \"admin.token\" }}\n\
+         insecure_http = true\ninternal_hosts = [\"127.0.0.1\"]\n"
+    );
+    fs::write(folder.path().join("connectors/dead.toml"), dead).unwrap();
+    let hub = Hub::start(&folder);
+    let told = (0..2000).map(|_| hub.idp(&["list"]).1).find(|told| told.contains("fails now and then")).unwrap();
+    assert!(told.contains("Dead\n  fails now and then: 100 % of the last minute's calls failed"), "{told}");
 }
 
 #[test]

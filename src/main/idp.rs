@@ -6,7 +6,7 @@ use std::process::ExitCode;
 use std::time::Duration;
 
 use clap::{Args, Subcommand};
-use passerelle::actor::registry::{BlockRow, By, ConnectorRow, ConnectorState, NewBlock};
+use passerelle::actor::registry::{BlockRow, By, Circuit, ConnectorRow, ConnectorState, HealthRow, NewBlock};
 use passerelle::app::administer::{AdministerFault, Administration};
 use passerelle::config::access::Access;
 use passerelle::config::{Environment, in_language, in_rfc3339};
@@ -21,7 +21,7 @@ const UNREACHED: u8 = 3;
 /// The token is missing, or refused.
 const NOT_LET_IN: u8 = 4;
 
-/// Exit codes: 0 done; 1 refused, with the reason; 2 a wrong option; 3 the hub does not answer; 4 no token, or a wrong one.
+/// Exit codes: 0 done; 1 refused, with the reason; 64 a wrong option; 3 the hub does not answer; 4 no token, or a wrong one.
 #[derive(Subcommand)]
 pub enum IdpCommand {
     /// Keep everybody, or the users of one service provider, away from an identity provider: at once, running logins too.
@@ -201,7 +201,7 @@ fn tell(what: &str, changed: &Changed) {
     }
 }
 
-/// One connector: its state in the first line, what blocks it below.
+/// One connector: its state in the first line, how its identity provider is doing and what blocks it below.
 fn told(row: &ConnectorRow) -> String {
     let state = match row.state {
         ConnectorState::On => "on",
@@ -210,7 +210,20 @@ fn told(row: &ConnectorRow) -> String {
     };
     let (id, name) = (row.id.as_str(), in_language(&row.name, "en"));
     let levels = format!("{}..{}", row.lowest.as_str(), row.highest.as_str());
-    format!("{id:<24} {state:<8} {levels:<14} {name}\n{}", row.blocks.iter().map(line).collect::<String>())
+    let health = row.health.as_ref().map(ill).unwrap_or_default();
+    format!("{id:<24} {state:<8} {levels:<14} {name}\n{health}{}", row.blocks.iter().map(line).collect::<String>())
+}
+
+/// Nothing of one that is well.
+fn ill(health: &HealthRow) -> String {
+    let what = match health.circuit {
+        Circuit::Open => "fails, and is left alone",
+        Circuit::HalfOpen => "has failed, and is tried again",
+        Circuit::Closed if health.failure_ratio > 0.0 => "fails now and then",
+        Circuit::Closed => return String::new(),
+    };
+    let within = health.p99_seconds.map(|seconds| format!(", 99 % took at most {seconds:.3} s")).unwrap_or_default();
+    format!("  {what}: {:.0} % of the last minute's calls failed{within}\n", health.failure_ratio * 100.0)
 }
 
 fn line(block: &BlockRow) -> String {

@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use super::{Connectors, gate_facts};
 use crate::actor::blocks::{Commanded, Survival, TooMany};
+use crate::actor::health::{Condition, View};
 use crate::assurance::Level;
 use crate::config::blocks::{self, Block, Reach, Words};
 use crate::config::{ConnectorFacts, Federation, Flaw, in_rfc3339};
@@ -71,7 +72,7 @@ pub struct BlockRow {
 }
 
 /// A connector as an operator sees it.
-#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct ConnectorRow {
     pub id: ConnectorId,
     /// For people, by language.
@@ -81,6 +82,28 @@ pub struct ConnectorRow {
     pub highest: Level,
     /// Those in force, and those that are still to come.
     pub blocks: Vec<BlockRow>,
+    /// Absent of a connector that is just being added or removed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health: Option<HealthRow>,
+}
+
+/// How a connector's identity provider is doing, by the calls of the last minute.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct HealthRow {
+    pub circuit: Circuit,
+    /// From 0 to 1, of the calls that tell something of the identity provider; 0 without any.
+    pub failure_ratio: f64,
+    /// So long 99 of 100 calls took at most; `None` without any.
+    pub p99_seconds: Option<f64>,
+}
+
+/// As the metric `passerelle_connector_breaker` calls them.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Circuit {
+    Closed,
+    Open,
+    HalfOpen,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
@@ -170,6 +193,7 @@ impl Connectors {
     #[must_use]
     pub fn overview(&self) -> Vec<ConnectorRow> {
         let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let actors = self.actors.load();
         let row = |(id, connector): (&ConnectorId, &Arc<ConnectorFacts>)| {
             let ConnectorFacts { name, enabled, levels, .. } = connector.as_ref();
             let alive = of(connector, &commanded, id).filter(|(_, block)| !block.is_over(now));
@@ -186,6 +210,7 @@ impl Connectors {
                 lowest: levels.lowest,
                 highest: levels.highest,
                 blocks,
+                health: actors.get(id).map(|entry| HealthRow::of(&entry.handle.health().view(now))),
             }
         };
         federation.connectors().iter().map(row).collect()
@@ -229,6 +254,20 @@ fn in_force<'a>(
     now: Timestamp,
 ) -> Option<&'a Block> {
     blocks::in_force(of(connector, commanded, id).map(|(_, block)| block), id, client_id, now)
+}
+
+impl HealthRow {
+    fn of(view: &View) -> Self {
+        Self {
+            circuit: match view.condition {
+                Condition::Closed => Circuit::Closed,
+                Condition::Open => Circuit::Open,
+                Condition::HalfOpen => Circuit::HalfOpen,
+            },
+            failure_ratio: view.tally.failure_ratio(),
+            p99_seconds: view.latency.map(|latency| latency.p99.as_secs_f64()),
+        }
+    }
 }
 
 impl BlockRow {
