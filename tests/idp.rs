@@ -93,6 +93,20 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     assert_eq!(hub.idp(&["unblock", "persons"]), (1, "passerelle: nothing blocks persons\n".to_owned()));
 }
 
+#[test]
+fn a_block_whose_connector_is_gone_is_lifted_by_its_name() {
+    let folder = administered();
+    let (file, aside) = (folder.path().join("connectors/other.toml"), folder.path().join("other"));
+    fs::copy(folder.path().join("connectors/persons.toml"), &file).unwrap();
+    let hub = Hub::start(&folder);
+    assert_eq!(hub.idp(&["block", "other", "--reason", "a test"]).0, 0);
+    fs::rename(&file, aside).unwrap();
+    (0..2000).map(|_| hub.idp(&["list"]).1).find(|told| told.contains("other                    gone\n")).unwrap();
+    let (code, told) = hub.idp(&["unblock", "other"]);
+    assert!(code == 0 && told.starts_with("lifted: other\n"), "{code} {told}");
+    assert_eq!(hub.idp(&["unblock", "other"]), (1, "passerelle: there is no connector other; known: persons\n".to_owned()));
+}
+
 /// Whoever looks for the connector to block sees which one is in trouble.
 #[test]
 fn the_list_tells_which_identity_provider_fails() {

@@ -163,7 +163,10 @@ fn unusable(folder: &Path, problems: &[passerelle::config::Problem]) -> String {
 /// Lifts every block by command that says exactly this.
 async fn unblock(hub: &Administration, connector: &ConnectorId, sp: Option<&ClientId>) -> Result<(), Failure> {
     let list = hub.connectors().await?;
-    let Some(row) = list.connectors.iter().find(|row| row.id == *connector) else {
+    let of_row = list.connectors.iter().find(|row| row.id == *connector).map(|row| row.blocks.iter().collect());
+    // A block outlives its connector's file, and keeps its name.
+    let orphaned: Vec<&BlockRow> = list.orphaned_blocks.iter().filter(|block| block.connector == *connector).collect();
+    let Some(blocks): Option<Vec<&BlockRow>> = of_row.or((!orphaned.is_empty()).then_some(orphaned)) else {
         let known: Vec<&str> = list.connectors.iter().map(|row| row.id.as_str()).collect();
         return Err(format!("there is no connector {connector}; known: {}", known.join(", ")).into());
     };
@@ -172,13 +175,13 @@ async fn unblock(hub: &Administration, connector: &ConnectorId, sp: Option<&Clie
         (Some(some), Some(sp)) => some.contains(sp),
         (None, Some(_)) | (Some(_), None) => false,
     };
-    let ids: Vec<&str> = row.blocks.iter().filter(meant).filter_map(|block| block.id.as_deref()).collect();
+    let ids: Vec<&str> = blocks.iter().copied().filter(meant).filter_map(|block| block.id.as_deref()).collect();
     for id in &ids {
         tell("lifted", &hub.unblock(id).await?);
     }
     // Whoever lifts a block wants to know what is still in the way.
     let rest: Vec<&BlockRow> =
-        row.blocks.iter().filter(|block| block.id.as_deref().is_none_or(|id| !ids.contains(&id))).collect();
+        blocks.iter().copied().filter(|block| block.id.as_deref().is_none_or(|id| !ids.contains(&id))).collect();
     let rest_told: String = rest.iter().map(|block| line(block)).collect();
     match (ids.is_empty(), rest.is_empty()) {
         (true, true) => Err(format!("nothing blocks {connector}").into()),
