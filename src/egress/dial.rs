@@ -5,6 +5,7 @@
 //! connection goes to what was resolved.
 
 use std::net::{IpAddr, SocketAddr};
+use std::sync::Arc;
 use std::time::Duration;
 
 use tokio::net::TcpStream;
@@ -12,6 +13,7 @@ use tokio::time::Instant;
 use url::Host;
 
 use super::guard::{FORBIDDEN, GuardFault, bare, is_public};
+use super::lookups::Lookups;
 
 /// Connects to one host and port.
 #[derive(Clone, Debug)]
@@ -20,6 +22,7 @@ pub struct Dialer {
     port: u16,
     is_internal: bool,
     limit: Duration,
+    lookups: Arc<Lookups>,
 }
 
 impl Dialer {
@@ -31,7 +34,7 @@ impl Dialer {
     pub fn new(host: Host, port: u16, internal_hosts: &[String], limit: Duration) -> Result<Self, GuardFault> {
         let written = host.to_string();
         let is_internal = internal_hosts.iter().any(|internal| bare(internal).eq_ignore_ascii_case(bare(&written)));
-        let dialer = Self { host, port, is_internal, limit };
+        let dialer = Self { host, port, is_internal, limit, lookups: Arc::default() };
         match dialer.literal() {
             Some(ip) if !dialer.may(ip) => Err(dialer.forbidden()),
             Some(_) | None => Ok(dialer),
@@ -55,8 +58,10 @@ impl Dialer {
             return Ok(vec![SocketAddr::new(ip, self.port)]);
         }
         let name = self.host.to_string();
-        let found = tokio::net::lookup_host((name.as_str(), self.port)).await.map_err(|error| self.unreachable(&error))?;
-        let allowed: Vec<SocketAddr> = found.filter(|address| self.may(address.ip())).collect();
+        // A hanging name server must not take the threads that others' names are looked up by.
+        let found = self.lookups.of(&name).await.map_err(|error| self.unreachable(&error))?;
+        let allowed = found.iter().map(|address| address.ip()).filter(|ip| self.may(*ip));
+        let allowed: Vec<SocketAddr> = allowed.map(|ip| SocketAddr::new(ip, self.port)).collect();
         if allowed.is_empty() { Err(self.forbidden()) } else { Ok(allowed) }
     }
 
@@ -103,6 +108,15 @@ mod tests {
         assert!(matches!(rebound, Err(GuardFault::AddressForbidden(_))), "{rebound:?}");
         assert!(dialer("localhost", port, &["LOCALHOST"]).unwrap().connect().await.is_ok());
         assert!(dialer("127.0.0.1", port, &["127.0.0.1"]).unwrap().connect().await.is_ok());
+    }
+
+    #[tokio::test]
+    async fn a_name_that_hangs_is_looked_up_by_few_threads_and_its_callers_are_told_in_time() {
+        let hanging = Dialer::new(Host::parse("localhost").unwrap(), 389, &["localhost".into()], Duration::ZERO).unwrap();
+        let _turns = hanging.lookups.all_turns("localhost").await;
+        assert!(matches!(hanging.connect().await, Err(GuardFault::Timeout(_))));
+        let other = dialer("localhost", 0, &["localhost"]).unwrap();
+        assert!(!other.addresses().await.unwrap().is_empty(), "another connector's lookups are its own");
     }
 
     #[tokio::test]

@@ -16,7 +16,7 @@ const PER_NAME: usize = 8;
 /// More names than are in use at once; beyond it those that nobody looks up are forgotten.
 const NAMES: usize = 1024;
 
-#[derive(Default)]
+#[derive(Default, Debug)]
 pub struct Lookups(Mutex<BTreeMap<String, Arc<Semaphore>>>);
 
 impl Lookups {
@@ -42,6 +42,14 @@ impl Lookups {
             names.retain(|_, turns| Arc::strong_count(turns) > 1);
         }
         Arc::clone(names.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(PER_NAME))))
+    }
+}
+
+#[cfg(test)]
+impl Lookups {
+    /// As if that many lookups of the name hung.
+    pub async fn all_turns(&self, host: &str) -> tokio::sync::OwnedSemaphorePermit {
+        self.turns(host).acquire_many_owned(u32::try_from(PER_NAME).unwrap()).await.unwrap()
     }
 }
 
