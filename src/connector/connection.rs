@@ -1,4 +1,4 @@
-//! What the connection itself says: the certificate, and the clock.
+//! What a connection itself says of an identity provider that is examined: the certificate, and the clock.
 
 use chrono::DateTime;
 use http::header::DATE;
@@ -6,9 +6,9 @@ use openssl::asn1::Asn1Time;
 use openssl::x509::X509;
 use url::Url;
 
-use super::Told;
-use crate::connector::finding::Finding;
-use crate::connector::oidc::id_token::TOLERANCE;
+use super::asked::Told;
+use super::finding::Finding;
+use super::oidc::id_token::TOLERANCE;
 use crate::egress::guard::PeerCertificate;
 use crate::env::Timestamp;
 
@@ -17,7 +17,7 @@ const DAYS: i64 = 14;
 /// An honest clock is not further off, in seconds.
 const CLOCK: i64 = 5;
 
-pub(super) fn look(url: &Url, told: &Told, findings: &mut Vec<Finding>) {
+pub fn look(url: &Url, told: &Told, findings: &mut Vec<Finding>) {
     findings.push(Finding::ok("reachable", format!("{} answers", url.host_str().unwrap_or_default())));
     findings.push(if url.scheme() == "http" {
         Finding::warning(
@@ -28,10 +28,10 @@ pub(super) fn look(url: &Url, told: &Told, findings: &mut Vec<Finding>) {
     } else {
         certificate(told.answer.extensions().get::<PeerCertificate>(), told.had)
     });
-    findings.push(clock(told));
 }
 
-fn certificate(shown: Option<&PeerCertificate>, now: Timestamp) -> Finding {
+/// A certificate that TLS has taken.
+pub fn certificate(shown: Option<&PeerCertificate>, now: Timestamp) -> Finding {
     let left = shown.and_then(|PeerCertificate(der)| days_left(der, now));
     match left {
         None => Finding::warning("certificate", "it holds, and when it ends can't be read", "look at it by other means"),
@@ -52,7 +52,7 @@ fn days_left(der: &[u8], now: Timestamp) -> Option<i64> {
 }
 
 /// A certificate that TLS refused; `why` are the words of the library.
-pub(super) fn refused_certificate(host: &str, why: &str) -> Finding {
+pub fn refused_certificate(host: &str, why: &str) -> Finding {
     let mend = if why.contains("expired") || why.contains("Expired") {
         "it has expired: the identity provider must renew it"
     } else if why.contains("not valid for name") || why.contains("NotValidForName") {
@@ -67,7 +67,8 @@ pub(super) fn refused_certificate(host: &str, why: &str) -> Finding {
     Finding::fault("certificate", format!("the certificate of {host} is refused: {why}"), mend)
 }
 
-fn clock(told: &Told) -> Finding {
+/// Its clock by an answer's `Date`, for a kind whose answers are judged by time.
+pub fn clock(told: &Told) -> Finding {
     let date = told.answer.headers().get(DATE).and_then(|date| date.to_str().ok());
     let Some(date) = date.and_then(|date| DateTime::parse_from_rfc2822(date).ok()) else {
         return Finding::ok("clock", "it can't be compared with ours: the answer has no Date");

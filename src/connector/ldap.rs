@@ -20,6 +20,7 @@ use url::form_urlencoded::Serializer;
 
 use self::directory::{Directory, Entry};
 use self::tries::Tries;
+use super::finding::{Examination, Finding};
 use super::one_time::OneTimeCodes;
 use super::own_page::{self, PasswordPage, SignedIn, Typed};
 use super::{Connector, ConnectorFault, ConnectorRefused, Means, code_flow};
@@ -242,6 +243,10 @@ impl Connector for LdapConnector {
 
     async fn warm(&self) -> Result<(), ConnectorFault> {
         tokio::time::timeout(CallLimits::DEFAULT.whole, self.directory.knock()).await.unwrap_or_else(|_| Err(late()))
+    }
+
+    async fn examine(&self, examination: &Examination) -> Vec<Finding> {
+        self.directory.examine(examination, &self.subject_attribute, self.env.now()).await
     }
 
     fn password_page(&self) -> Option<&dyn PasswordPage> {

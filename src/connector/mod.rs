@@ -3,7 +3,9 @@
 //! Owns: the upstream protocol and every check on what an identity provider says (decisions 10). Must not know:
 //! actors, stores, service providers, pages. `docs/adding-a-kind.md` shows how another kind is added.
 
+mod asked;
 mod code_flow;
+mod connection;
 pub mod finding;
 pub mod ldap;
 mod mapped;

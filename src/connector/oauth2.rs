@@ -8,6 +8,8 @@
 //! there is no `acr` (the level is the file's `assumed_level`, eidas1), and no time of authentication: the parameters that
 //! ask for a fresh one are always sent, and the callback's time counts, as with an OpenID Provider without `auth_time`.
 
+mod examine;
+
 use async_trait::async_trait;
 use openidconnect::core::CoreClient;
 use openidconnect::{
@@ -17,6 +19,7 @@ use serde_json::{Map, Value};
 use url::Url;
 
 use super::code_flow::{self, Client};
+use super::finding::{Examination, Finding};
 use super::{Connector, ConnectorFault, ConnectorRefused, Means};
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
@@ -157,6 +160,10 @@ impl Connector for Oauth2Connector {
             }
             _ => Ok(()),
         }
+    }
+
+    async fn examine(&self, examination: &Examination) -> Vec<Finding> {
+        examine::examine(self, examination).await
     }
 }
 

@@ -10,7 +10,7 @@ mod assertion;
 mod departure;
 mod examine;
 mod exchange;
-mod id_token;
+pub(super) mod id_token;
 mod keys;
 mod metadata;
 mod sealed;

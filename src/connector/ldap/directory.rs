@@ -6,6 +6,8 @@
 //! is a task of its own, whose panic is a fault like any other. Its results carry texts of the directory's, which may
 //! repeat a name: only their codes go on.
 
+mod examine;
+
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

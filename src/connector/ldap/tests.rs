@@ -330,3 +330,44 @@ fn a_file_that_can_not_work_is_refused_with_its_key() {
         assert_eq!(connector(url, more, &clock).err().unwrap().key, key, "{url} {more}");
     }
 }
+
+#[tokio::test]
+async fn an_examined_directory_is_told_in_words_and_without_anybodys_values() {
+    use crate::connector::finding::Verdict;
+    use crate::identity::Claim;
+    let examination = Examination {
+        redirect_uri: String::new(),
+        needed: vec![(Claim::FamilyName, vec!["sn".into()]), (Claim::Gender, vec![])],
+    };
+    let world = World::new().await;
+    let found = world.connector.examine(&examination).await;
+    let verdicts: Vec<_> = found.iter().map(|finding| (finding.name, finding.verdict)).collect();
+    let warned = Verdict::Warning;
+    assert_eq!(
+        verdicts,
+        [
+            ("reachable", Verdict::Ok),
+            ("certificate", warned), // there is no TLS in this test
+            ("account", Verdict::Ok),
+            ("base-dn", Verdict::Ok),
+            ("filter", Verdict::Ok),
+            ("subject", Verdict::Ok),
+            ("attributes", warned), // nobody has a telephoneNumber
+            ("claims", warned),     // nor is sn read
+        ]
+    );
+    let page = include_str!("../../../docs/checking-a-connector.md");
+    for Finding { name, what, .. } in &found {
+        assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
+        assert!(!["ada", "u-1", "Augusta"].iter().any(|value| what.contains(value)), "{what}");
+    }
+    let said = world.directory.said();
+    let presence = |said: &&Said| matches!(said, Said::Search { filter: 7, .. });
+    assert_eq!(said.iter().filter(presence).count(), 2, "the base entry and anybody: {said:?}");
+    world.directory.script.lock().unwrap().search = Some(32);
+    let found = world.connector.examine(&examination).await;
+    assert_eq!(found.iter().find(|finding| finding.verdict == Verdict::Fault).map(|finding| finding.name), Some("base-dn"));
+    world.directory.script.lock().unwrap().noise = Some(vec![0x30, 0x03, 0x02, 0x01, 0x01]);
+    let found = world.connector.examine(&examination).await;
+    assert!(found.iter().any(|finding| finding.name == "account" && finding.verdict == Verdict::Fault), "{found:?}");
+}

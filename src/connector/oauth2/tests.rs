@@ -343,3 +343,37 @@ fn an_address_in_the_private_network_is_refused_before_anything_is_sent() {
     assert_eq!(refused.key, "kind.oauth2.endpoints.authorization");
     assert!(refused.mend.contains("internal_hosts"), "{refused}");
 }
+
+#[tokio::test]
+async fn an_examined_provider_is_told_in_words() {
+    use crate::connector::finding::Verdict;
+    let examination = Examination { redirect_uri: "https://hub.example/api/v2/callback/hub".into(), needed: vec![] };
+    let world = World::new().await;
+    world.script().userinfo = body(401, "{}");
+    for (token, verdict) in [
+        (body(400, r#"{"error":"invalid_grant"}"#), Verdict::Ok),
+        (body(200, r#"{"error":"bad_verification_code"}"#), Verdict::Ok),
+        (body(401, r#"{"error":"invalid_client"}"#), Verdict::Fault),
+        (body(200, r#"{"error":"incorrect_client_credentials"}"#), Verdict::Fault),
+        (body(200, r#"{"access_token":"at-1","token_type":"bearer"}"#), Verdict::Fault),
+        (html(), Verdict::Fault),
+    ] {
+        world.script().token = token;
+        let found = world.connector.examine(&examination).await;
+        let verdicts: Vec<_> = found.iter().map(|finding| (finding.name, finding.verdict)).collect();
+        let expected = [
+            ("reachable", Verdict::Ok),
+            ("certificate", Verdict::Warning),
+            ("userinfo", Verdict::Ok),
+            ("client-authentication", verdict),
+        ];
+        assert_eq!(verdicts, expected, "one host is told of once, and there is no TLS in this test");
+        let page = include_str!("../../../docs/checking-a-connector.md");
+        for Finding { name, what, .. } in &found {
+            assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
+            assert!(!what.contains(SECRET) && !what.contains("at-1"), "{what}");
+        }
+    }
+    let asked = world.script().log.iter().any(|asked| asked.target == "/token" && asked.method == "POST");
+    assert!(asked, "the endpoint is asked as a login asks it");
+}

@@ -4,34 +4,25 @@
 //! Owns: the order of the questions, and the words for what goes wrong on the way. Must not know: who asks. Nothing of
 //! a person is asked, and the one token request is for a code that nobody issued.
 
-mod connection;
 mod document;
 mod keys;
 
-use http::header::{ACCEPT, CONTENT_TYPE, LOCATION};
-use openidconnect::{HttpRequest, HttpResponse};
+use http::header::{CONTENT_TYPE, LOCATION};
+use openidconnect::HttpResponse;
 use serde_json::{Map, Value};
 use url::Url;
 
 use super::metadata::{self, Provider};
 use super::{Upstream, exchange};
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
-use crate::connector::ConnectorFault;
+use crate::connector::asked::{self, ask, of_fault, unreached};
 use crate::connector::code_flow::printable;
+use crate::connector::connection;
 use crate::connector::finding::{Examination, Finding};
-use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
-use crate::env::{Env, Timestamp};
+use crate::egress::guard::{CallLimits, Guard, Schemes};
 use crate::ids::Secret;
 use crate::login::upstream::{Attempt, Left};
-use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
-
-/// An answer, and when it was asked for and had.
-struct Told {
-    answer: HttpResponse,
-    asked: Timestamp,
-    had: Timestamp,
-}
 
 pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Finding> {
     let kind = &upstream.kind;
@@ -46,6 +37,7 @@ pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Find
         Ok(told) => {
             if kind.endpoints.is_some() {
                 connection::look(&provider.jwks_uri, &told, &mut findings);
+                findings.push(connection::clock(&told));
             }
             findings.extend(key_set(&told.answer, kind));
         }
@@ -54,16 +46,6 @@ pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Find
     findings.push(end_session(&provider));
     findings.push(authentication(upstream, &provider, &guard, examination).await);
     findings
-}
-
-async fn ask(guard: &Guard, url: &str, env: &Env) -> Result<Told, GuardFault> {
-    let request: HttpRequest = http::Request::get(url)
-        .header(ACCEPT, "application/json")
-        .body(Vec::new())
-        .map_err(|_| GuardFault::AddressForbidden("the address to call is not an absolute URL".into()))?;
-    let asked = env.now();
-    let answer = guard.send(request).await?;
-    Ok(Told { answer, asked, had: env.now() })
 }
 
 /// The identity provider's addresses; `None` where nothing more can be asked.
@@ -85,6 +67,7 @@ async fn discovery(
     let told = told.map_err(|fault| findings.push(unreached("reachable", "its configuration document", &fault))).ok()?;
     if let Ok(url) = Url::parse(&url) {
         connection::look(&url, &told, findings);
+        findings.push(connection::clock(&told));
     }
     let members = configuration(&told.answer, guard).map_err(|finding| findings.push(finding)).ok()?;
     if let Some(finding) = other_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str)) {
@@ -178,10 +161,8 @@ fn end_session(provider: &Provider) -> Finding {
     }
 }
 
-/// RFC 6749, 5.2: whoever looks at the code before the client says `invalid_grant` to anybody, but none is known to; so
-/// that word means that the client was believed.
+/// Whether it believes who we are, by what a code is worth that nobody issued.
 async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard, examination: &Examination) -> Finding {
-    const NAME: &str = "client-authentication";
     let (kind, now) = (&upstream.kind, upstream.env.now());
     let attempt = Attempt {
         connector: upstream.id.clone(),
@@ -205,7 +186,11 @@ async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard,
         Ok(assertion) => assertion,
         Err(fault) => {
             let mend = "make the hub's keys (passerelle keys new), and give their folder by --config";
-            return Finding::fault(NAME, format!("the hub can't prove who it is: {}", fault.detail), mend);
+            return Finding::fault(
+                asked::CLIENT_AUTHENTICATION,
+                format!("the hub can't prove who it is: {}", fault.detail),
+                mend,
+            );
         }
     };
     let code = Secret::new(upstream.env.entropy().token());
@@ -217,55 +202,8 @@ async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard,
             "are client_id, client_secret and token_endpoint_auth_method those registered there?"
         }
     };
-    match exchange::exchange(provider, guard, code, &attempt, assertion).await {
-        Ok(_) => Finding::fault(NAME, "a code that nobody issued was accepted", "do not use this identity provider"),
-        Err(fault) => match (fault.code, fault.detail.as_str()) {
-            (ErrorCode::IdpClientRefused, _) => Finding::fault(NAME, "it does not believe who we are (invalid_client)", mend),
-            (ErrorCode::IdpCodeRefused, "error=invalid_grant") => {
-                Finding::ok(NAME, "it believes who we are: of a made-up code it refuses the code alone (invalid_grant)")
-            }
-            (ErrorCode::IdpCodeRefused, "error=unauthorized_client") => {
-                let mend = "have the grant type authorization_code registered there";
-                Finding::fault(NAME, "it knows us, and does not let us use codes (unauthorized_client)", mend)
-            }
-            (ErrorCode::IdpCodeRefused, said) => {
-                let what = format!("whether it believes who we are can't be told: of a made-up code it says {said}");
-                Finding::warning(NAME, what, mend)
-            }
-            _ => of_fault(NAME, &fault),
-        },
-    }
-}
-
-fn of_fault(name: &'static str, fault: &ConnectorFault) -> Finding {
-    let entry = fault.code.entry();
-    Finding::fault(name, format!("{} ({})", fault.detail, entry.description), format!("look up {} in docs/errors.md", entry.code))
-}
-
-/// A call that had no answer.
-fn unreached(name: &'static str, what: &str, fault: &GuardFault) -> Finding {
-    match fault {
-        GuardFault::AddressForbidden(why) => Finding::fault(
-            name,
-            format!("{what} is at an address that the hub does not call: {why}"),
-            "if the address is meant, name its host in kind.oidc.internal_hosts; else ask the identity provider why it leads there",
-        ),
-        GuardFault::Unreachable { host, why } if why.contains("certificate") => connection::refused_certificate(host, why),
-        GuardFault::Unreachable { host, why } => Finding::fault(
-            name,
-            format!("{what}: {host} can't be reached: {why}"),
-            "is the address right, is the identity provider up, and may this machine call it?",
-        ),
-        GuardFault::Timeout(host) => {
-            let mend = "is the identity provider well? A login would wait as long";
-            Finding::fault(name, format!("{what}: {host} did not answer within {} s", CallLimits::DEFAULT.whole.as_secs()), mend)
-        }
-        GuardFault::TooLarge { host, .. } => Finding::fault(
-            name,
-            format!("{what}: the answer of {host} is larger than 1 MiB, and was not read on"),
-            "is this the right address? Such a document has a few kilobytes",
-        ),
-    }
+    let outcome = exchange::exchange(provider, guard, code, &attempt, assertion).await;
+    asked::client_authentication(outcome.map(drop), mend)
 }
 
 #[cfg(test)]

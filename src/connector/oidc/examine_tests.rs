@@ -7,6 +7,8 @@ use super::*;
 use crate::connector::Connector as _;
 use crate::connector::finding::Verdict;
 use crate::egress::fake::{FakeServer, Told as Answered};
+use crate::egress::guard::GuardFault;
+use crate::env::{Env, Timestamp};
 use crate::identity::Claim;
 
 fn examination() -> Examination {
