@@ -1,6 +1,7 @@
 // Identity providers that don't speak OpenID Connect: a real directory (slapd, over TLS), and a provider of OAuth 2.0 alone.
 // The latter is a few lines here, shaped as GitHub is: oidc-provider's userinfo wants the openid scope, so it can't play one.
 import assert from 'node:assert/strict';
+import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
@@ -128,6 +129,19 @@ test('a person of a real directory signs in over TLS, and over StartTLS, as one 
     assert.equal((await learned(await type(again, await pageOf(again, connector), 'ANGELA', PASSWORD))).claims.sub, claims.sub);
   }
   assert.ok(!hub.log().includes('angela') && !hub.log().includes('ssword'), 'no name and no password in the log');
+});
+
+test('what the check says of a real directory, and of a provider without OpenID Connect', async () => {
+  const check = (connector) => new Promise((done) => {
+    const args = ['check', 'connector', `${hub.folder}/connectors/${connector}.toml`, '--config', hub.folder, '--online', '--json'];
+    execFile(process.env.HUB_BIN, args, (error, out) => done(JSON.parse(out)));
+  });
+  const verdicts = ({ findings }) => Object.fromEntries(findings.map(({ name, verdict }) => [name, verdict]));
+  const well = { file: 'ok', reachable: 'ok', certificate: 'warning', account: 'ok', 'base-dn': 'ok', filter: 'ok', subject: 'ok' };
+  for (const connector of ['town', 'begun']) assert.deepEqual(verdicts(await check(connector)), well, 'its certificate is for a day');
+  for (const connector of ['forged', 'dead']) assert.deepEqual(verdicts(await check(connector)), { file: 'ok', reachable: 'fault' });
+  const provider = { file: 'ok', reachable: 'ok', certificate: 'warning', userinfo: 'ok', 'client-authentication': 'ok' };
+  assert.deepEqual(verdicts(await check('hosting')), provider, 'there is no TLS');
 });
 
 test('nobody signs in by a wrong password, none, a pattern or a name that two have', async () => {
