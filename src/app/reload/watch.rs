@@ -42,8 +42,9 @@ impl Watch {
 
     /// Watches these folders, if they are not watched already as they are now.
     pub(super) fn over(&mut self, folders: Vec<PathBuf>) {
-        let places: Vec<_> =
-            folders.into_iter().map(|folder| (place(&folder), folder)).map(|(place, path)| (path, place)).collect();
+        // Events name absolute paths, whatever was to be watched.
+        let absolute = folders.into_iter().map(|folder| std::path::absolute(&folder).unwrap_or(folder));
+        let places: Vec<_> = absolute.map(|folder| (place(&folder), folder)).map(|(place, path)| (path, place)).collect();
         if self.watcher.is_some() && places == self.watched && !self.is_lost.swap(false, Ordering::SeqCst) {
             return;
         }
@@ -105,7 +106,7 @@ fn begin(places: &[(PathBuf, Place)], hint: mpsc::Sender<()>, is_lost: Arc<Atomi
 /// The folder that this one is in; `None` of a path that does not end in a name.
 fn above(folder: &Path) -> Option<&Path> {
     folder.file_name()?;
-    folder.parent().map(|above| if above.as_os_str().is_empty() { Path::new(".") } else { above })
+    folder.parent()
 }
 
 /// What a watch over the folder above calls this one.
@@ -184,6 +185,22 @@ mod tests {
         while timeout(QUIET, watch.hints.recv()).await.is_ok() {}
         std::fs::create_dir(path("connectors")).unwrap();
         watch.wait(Duration::from_secs(600)).await;
+    }
+
+    #[tokio::test]
+    async fn a_folder_that_is_named_from_where_the_hub_was_started_is_watched_too() {
+        let root = tempfile::tempdir().unwrap();
+        std::fs::create_dir(root.path().join("connectors")).unwrap();
+        let up: PathBuf = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect();
+        let folder = Path::new(".").join(up).join(root.path().strip_prefix("/").unwrap());
+        let mut watch = Watch::new();
+        watch.over(vec![folder.clone(), folder.join("./connectors")]);
+        for file in ["passerelle.toml", "connectors/new.toml"] {
+            std::fs::write(folder.join(file), "").unwrap();
+            let seen = timeout(Duration::from_secs(60), watch.hints.recv()).await;
+            assert!(seen.is_ok(), "{file}");
+            while timeout(QUIET, watch.hints.recv()).await.is_ok() {}
+        }
     }
 
     #[tokio::test]
