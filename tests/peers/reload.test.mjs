@@ -5,7 +5,8 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { discover, request, startFederation } from './federation.mjs';
-import { Browser, choose, oidcConnector, program } from './harness.mjs';
+import { answerConsent, Browser, choose, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, root, startDemo } from './harness.mjs';
+import { startIdp } from './real-idp.mjs';
 
 let fed, client;
 before(async () => { fed = await startFederation('hub-reload'); client = await discover(fed.hub, fed.sp); });
@@ -71,4 +72,43 @@ test('a person imported into the register file can log in, without a restart', a
   await until(async () => fed.hub.log().includes('the register file is bad; the last good one stays'), 'a word in the log');
   assert.ok((await identified('nobody')).includes('/consent'));
   writeFileSync(register, good);
+});
+
+test('a newcomer copies the template while the demo runs, signs in with a provider of their own, and takes it away', async () => {
+  const demo = await startDemo('demo-newcomer');
+  const [port] = await freePorts(1);
+  const [, hub, folder] = demo.log().match(/standard platform\s+hub\s+(\S+)[\s\S]*?its folder\s+(\S+)/);
+  const redirectUris = [`${hub}/api/v2/callback/mine`];
+  const idp = await startIdp({ port, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, redirectUris });
+  try {
+    const fields = {
+      'issuer = "https://idp.example.org"': `issuer = "${idp.issuer}"`,
+      'client_id = "hub"': `client_id = "${IDP_CLIENT}"`,
+      'client_secret = { env = "EXAMPLE_IDP_SECRET" }': 'client_secret = { file = "mine.secret" }',
+      '# internal_hosts = []': 'internal_hosts = ["localhost"]',
+      '# insecure_http = false': 'insecure_http = true',
+    };
+    let file = readFileSync(path.join(root, 'connectors/example.toml.template'), 'utf8');
+    for (const [given, mine] of Object.entries(fields)) {
+      assert.ok(file.includes(given), given);
+      file = file.replace(given, mine);
+    }
+    const begin = async (browser) => browser.submit(await browser.open(demo.url));
+    const offers = async () => /name="provider" value="mine"/.test((await begin(new Browser())).html);
+    assert.equal(await offers(), false);
+    writeFileSync(path.join(folder, 'mine.secret'), IDP_SECRET);
+    writeFileSync(path.join(folder, 'connectors/mine.toml'), file);
+    await until(offers, 'the new account at the choice');
+    const browser = new Browser();
+    const upstream = await choose(browser, await begin(browser), 'mine');
+    assert.ok(upstream.url.startsWith(idp.issuer), upstream.url);
+    const consent = await browser.submit(upstream, { values: { login: 'angela', password: 'any', acr: 'eidas1' } });
+    const done = await answerConsent(browser, consent, 'yes');
+    assert.ok(done.url.startsWith(demo.url) && done.html.includes('DUBOIS'), `${done.url}: ${done.html.slice(0, 2000)}`);
+    rmSync(path.join(folder, 'connectors/mine.toml'));
+    await until(async () => !(await offers()), 'its end');
+  } finally {
+    await idp.close();
+    await demo.stop();
+  }
 });
