@@ -124,10 +124,13 @@ test('R177: an identity provider that is switched off is not asked, and the pers
   const file = `${hub.folder}/connectors/real.toml`;
   const on = readFileSync(file, 'utf8');
   const applied = async (text) => {
-    const times = () => hub.log().split('has changed, and is applied').length;
+    const times = () => hub.log().split('has changed, and is in use').length;
     const before = times();
     writeFileSync(file, text);
-    while (times() === before) await new Promise((resolve) => setTimeout(resolve, 50));
+    for (let tries = 0; times() === before; tries += 1) {
+      assert.ok(tries < 200, 'the hub has read the file again');
+      await new Promise((resolve) => { setTimeout(resolve, 50); });
+    }
   };
   await applied(`enabled = false\n${on}`);
   try {
