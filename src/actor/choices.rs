@@ -58,9 +58,10 @@ impl Connectors {
         let unnamed = Order::default();
         let order = federation.active(client_id).map_or(&unnamed, |service| service.order.as_ref());
         let known = order.over(federation.lineup().in_language(language)).filter_map(|id| Some((id, federation.connector(id)?)));
+        let at_once = self.at_once();
         let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorFacts>)| {
             let standing = self.standing(id);
-            let closed = gate::may(&self.facts_in(&federation, client_id, id), At::Asked(level)).err();
+            let closed = gate::may(&at_once.facts(&federation, client_id, id), At::Asked(level)).err();
             let obstacle = closed.map(|closed| Obstacle::of(closed, || self.word(client_id, id)));
             let obstacle = obstacle.or((standing == Standing::Failing).then_some(Obstacle::Failing));
             ChoiceEntry { id: id.clone(), shown: Arc::clone(&facts.shown), obstacle, standing }

@@ -120,15 +120,27 @@ impl Connectors {
     /// The facts that the gate judges, as they are now.
     #[must_use]
     pub fn facts(&self, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
-        self.facts_in(&self.federation.load(), client_id, id)
+        self.at_once().facts(&self.federation.load(), client_id, id)
     }
 
-    /// As `facts`, by a snapshot at hand.
-    pub(in crate::actor) fn facts_in(&self, federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
+    /// The kill switches by command and the time, read once for whoever asks of many connectors.
+    pub(in crate::actor) fn at_once(&self) -> AtOnce {
+        AtOnce { commanded: self.blocks.all(), now: self.blocks.now() }
+    }
+}
+
+/// One moment: what was commanded then, and when it was.
+pub(in crate::actor) struct AtOnce {
+    commanded: Arc<Vec<Commanded>>,
+    now: Timestamp,
+}
+
+impl AtOnce {
+    /// What the gate judges, by a snapshot at hand.
+    pub fn facts(&self, federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
         let facts = gate_facts(federation, client_id, id);
-        let commanded = self.blocks.all();
         let connector = federation.connector(id);
-        let block = connector.and_then(|connector| in_force(connector, &commanded, client_id, id, self.blocks.now()));
+        let block = connector.and_then(|connector| in_force(connector, &self.commanded, client_id, id, self.now));
         match block.map(|block| &block.reach) {
             None => facts,
             // Off is off for longer, and what does not exist can't be blocked.
@@ -141,7 +153,9 @@ impl Connectors {
             Some(Reach::Everyone | Reach::Only(_)) => facts,
         }
     }
+}
 
+impl Connectors {
     /// What the operator has to say to the person whom a block keeps away, by language; empty without such a word.
     #[must_use]
     pub fn word(&self, client_id: &ClientId, id: &ConnectorId) -> Arc<BTreeMap<String, String>> {
