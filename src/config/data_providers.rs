@@ -19,7 +19,7 @@ use super::problem::Problem;
 use super::secrets::DatedSecret;
 use super::source::Source;
 use super::together::{self, Party};
-use super::{Context, text, toml_files};
+use super::{Context, shapes, text};
 
 /// `config/data-providers/*.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -108,19 +108,7 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
         return Vec::new();
     }
     let mend = "make it readable; each data provider is one .toml file there";
-    let files = toml_files(folder, mend).map_err(|problem| problems.push(problem)).unwrap_or_default();
-    let mut drafts = Vec::new();
-    for path in files {
-        match Source::read_in(folder, &path) {
-            Ok(source) => {
-                if let Some(file) = source.shape(problems) {
-                    drafts.push(Draft { source, file });
-                }
-            }
-            Err(problem) => problems.push(problem),
-        }
-    }
-    drafts
+    shapes(folder, mend, problems).into_iter().map(|(source, file)| Draft { source, file }).collect()
 }
 
 /// Checks what a file says, as far as it depends on no other file; the answer counts only if `problems` did not grow.

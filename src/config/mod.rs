@@ -58,6 +58,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use schemars::JsonSchema;
+use serde::de::DeserializeOwned;
 use url::Url;
 
 pub use blocks::Block;
@@ -343,6 +345,17 @@ fn emptiness(
         warnings.push(source.problem(&format!("choice.order[{index}]"), what, "remove it, or add the connector's file"));
     }
     warnings
+}
+
+/// Every file of a folder that can be read and has the shape; what is wrong with the others is told.
+fn shapes<T: DeserializeOwned + JsonSchema>(folder: &Path, mend: &str, problems: &mut Vec<Problem>) -> Vec<(Source, T)> {
+    let files = toml_files(folder, mend).map_err(|problem| problems.push(problem)).unwrap_or_default();
+    let read = |path: PathBuf| {
+        let source = Source::read_in(folder, &path).map_err(|problem| problems.push(problem)).ok()?;
+        let file = source.shape(problems)?;
+        Some((source, file))
+    };
+    files.into_iter().filter_map(read).collect()
 }
 
 /// What has the name of a `*.toml` file in a folder, in order; hidden ones are left out (editors and Kubernetes keep their own

@@ -20,7 +20,7 @@ use super::scopes::Tables;
 use super::secrets::DatedSecret;
 use super::source::Source;
 use super::together::{self, Conflict, Party};
-use super::{Context, text, toml_files};
+use super::{Context, shapes, text};
 
 /// Where the files are, in the configuration folder.
 pub const FOLDER: &str = "service-providers";
@@ -69,19 +69,7 @@ impl Draft {
 /// Reads every file of the folder.
 pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
     let mend = "create it; each service provider is one .toml file there";
-    let files = toml_files(folder, mend).map_err(|problem| problems.push(problem)).unwrap_or_default();
-    let mut drafts = Vec::new();
-    for path in files {
-        match Source::read_in(folder, &path) {
-            Ok(source) => {
-                if let Some(file) = source.shape(problems) {
-                    drafts.push(Draft { source, file });
-                }
-            }
-            Err(problem) => problems.push(problem),
-        }
-    }
-    drafts
+    shapes(folder, mend, problems).into_iter().map(|(source, file)| Draft { source, file }).collect()
 }
 
 /// Checks what a file says, as far as it depends on no other file; the answer counts only if `problems` did not grow. No
