@@ -3,6 +3,7 @@
 //! A [`Program`] is a value, not a set of globals: a test or the demo runs several in one process.
 
 pub mod administer;
+mod audit;
 pub mod check;
 pub mod explain;
 mod keys;
@@ -12,9 +13,9 @@ mod private;
 mod register;
 mod reload;
 mod running;
+mod settled;
 
 use std::net::TcpListener;
-use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -30,18 +31,17 @@ pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::Running;
+use self::settled::{allowed, identity_source, limits, rules, workers};
 use crate::actor::registry::{self, Registry};
-use crate::actor::{Logins, Logouts, Means, logins};
-use crate::config::model::{IdentitySource, Limits, SubjectSource};
+use crate::actor::{Logins, Logouts, Means};
+use crate::audit::Audit;
 use crate::config::{Current, Loaded};
 use crate::connector;
 use crate::env::Env;
-use crate::grant::mistakes::{Allowed, Mistakes};
+use crate::grant::mistakes::Mistakes;
 use crate::grant::subjects::Subjects;
 use crate::grant::{AssertionRoom, Gate, Grants, Lives};
-use crate::identity::rules::{Required, Rules};
 use crate::ids::Secret;
-use crate::protocol::acr::Platform;
 use crate::session;
 use crate::store::memory::MemoryStore;
 use crate::store::metered::{self, MeteredStore};
@@ -74,6 +74,8 @@ pub enum BuildFault {
     OwnKeys(#[from] crate::token::verify::OpenFault),
     #[error("the connector {id} can't work: {fault}")]
     Connector { id: String, fault: connector::ConnectorRefused },
+    #[error(transparent)]
+    Audit(#[from] crate::audit::AuditFault),
     #[error(transparent)]
     Blocks(#[from] crate::actor::blocks::BlocksFault),
     #[error("the register can't be loaded: {0}")]
@@ -117,6 +119,7 @@ pub struct Program {
     metrics: Arc<Metrics>,
     readiness: Arc<Readiness>,
     admin: Arc<Admin>,
+    audit: Audit,
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
@@ -146,7 +149,9 @@ impl Program {
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
         let store = store(loaded, &metrics);
-        let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } = keys::share(keys, &settings.keys, &env);
+        let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
+        let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } =
+            keys::share(keys, &settings.keys, &env, &audit);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
         let register = register::share(register, Duration::from_secs(settings.limits.reload_seconds));
         let workers = workers(settings.limits.workers);
@@ -171,6 +176,7 @@ impl Program {
             registry,
             client_keys: Arc::clone(&client_keys),
             metrics: Arc::clone(&metrics),
+            audit: audit.clone(),
             env: env.clone(),
             round: Duration::from_secs(settings.limits.reload_seconds),
         }
@@ -190,6 +196,7 @@ impl Program {
             subjects: Subjects { source: settings.subject, keys: subject_keys },
             mistakes: Mistakes::new(allowed(&settings.limits), &env),
             metrics: Arc::clone(&metrics),
+            audit: audit.clone(),
             env: env.clone(),
             platform: settings.platform,
             issuer: loaded.issuer.clone(),
@@ -237,11 +244,13 @@ impl Program {
             env,
         });
         admin::report_blocks(&hub);
-        let admin = Arc::new(Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env));
+        let admin = Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
+        let admin = Arc::new(admin.audited(&audit));
         let shutdown = Duration::from_secs(settings.limits.shutdown_seconds);
-        let told = reload.clone();
-        let readiness = Arc::new(Readiness::default().with_detail("config", move || told.complaints()));
-        Ok(Self { hub, shell, admin, metrics, readiness, reload, arbiters, workers, shutdown })
+        let told = (reload.clone(), audit.clone());
+        let readiness = Readiness::default().with_detail("config", move || told.0.complaints());
+        let readiness = Arc::new(readiness.with_detail("audit", move || told.1.complaints()));
+        Ok(Self { hub, shell, admin, metrics, readiness, audit, reload, arbiters, workers, shutdown })
     }
 
     /// What an in-process test serves requests from.
@@ -300,6 +309,7 @@ impl Program {
             public: handles.0,
             private: handles.1,
             readiness: self.readiness,
+            audit: self.audit,
             reload: self.reload,
             logins,
             arbiters: self.arbiters,
@@ -327,44 +337,6 @@ fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
         }
     });
     store
-}
-
-/// On the high platform the identity is the provider's (R009), whatever the settings say.
-fn identity_source(loaded: &Loaded) -> IdentitySource {
-    match loaded.settings.platform {
-        Platform::High => IdentitySource::Provider,
-        Platform::Standard => loaded.settings.identity_source,
-    }
-}
-
-fn rules(loaded: &Loaded) -> Rules {
-    let required = match loaded.settings.subject {
-        SubjectSource::Pivot => Required::Pivot,
-        SubjectSource::Provider => Required::SubjectOnly,
-    };
-    Rules { home_country: loaded.settings.home_country.clone(), required }
-}
-
-fn limits(configured: &Limits) -> logins::Limits {
-    // A page of ours must come before the shell's deadline cuts the request.
-    let patience = Duration::from_secs(configured.request_seconds).saturating_sub(Duration::from_secs(1));
-    logins::Limits { steps_in_flight: configured.steps_in_flight, patience }
-}
-
-fn allowed(configured: &Limits) -> Allowed {
-    // The configuration refuses 0.
-    let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
-    Allowed {
-        failed_authentications: count(configured.failed_authentications_per_minute),
-        inactive_answers: count(configured.inactive_answers_per_minute),
-    }
-}
-
-fn workers(configured: usize) -> usize {
-    match configured {
-        0 => std::thread::available_parallelism().map_or(1, std::num::NonZero::get),
-        given => given,
-    }
 }
 
 /// For the demo, whose secrets live as long as its process.

@@ -15,7 +15,7 @@
 //! | L3 | [`actor`], [`grant`] | L0 to L2, the last through traits only; `actor` may use `grant` |
 //! | L2 | [`store`], [`connector`], [`register`] | L0, L1, never each other |
 //! | L1 | [`login`], [`session`] | L0, `identity`, `assurance`; pure: no async, no clock, no randomness of their own |
-//! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`], [`egress`] | L0, each other where it is obvious and one-way |
+//! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`], [`egress`], [`audit`] | L0, each other where it is obvious and one-way |
 //! | L0 | [`protocol`], [`ids`], [`mod@env`], [`digest`] | nothing above |
 //!
 //! # The life of one login
@@ -46,6 +46,7 @@
 pub mod actor;
 pub mod app;
 pub mod assurance;
+pub mod audit;
 pub mod config;
 pub mod connector;
 pub mod demo;

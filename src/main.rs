@@ -6,24 +6,29 @@ use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
 use passerelle::app::{self, Parts, Program};
+use passerelle::audit;
 use passerelle::config::model::{Log, LogFormat};
 use passerelle::config::{self, Environment, Loaded};
 use passerelle::demo::Demo;
-use passerelle::env::{Env, Timestamp};
+use passerelle::env::Env;
 use passerelle::protocol::catalogue;
 use passerelle::telemetry;
-use passerelle::token::keyfiles::{self, Made, Purpose};
-use passerelle::token::keyring::LEAD;
 
+#[path = "main/audit.rs"]
+mod audit_command;
 #[path = "main/check.rs"]
 mod check_command;
 #[path = "main/idp.rs"]
 mod idp_command;
+#[path = "main/keys.rs"]
+mod keys_command;
 #[path = "main/register.rs"]
 mod register_command;
 
+use audit_command::AuditCommand;
 use check_command::CheckCommand;
 use idp_command::IdpCommand;
+use keys_command::KeysCommand;
 use register_command::RegisterCommand;
 
 /// An identity federation hub.
@@ -87,6 +92,11 @@ enum Command {
         #[command(subcommand)]
         command: KeysCommand,
     },
+    /// The audit log.
+    Audit {
+        #[command(subcommand)]
+        command: AuditCommand,
+    },
     /// Identity providers of the running hub: list, block, unblock.
     Idp {
         #[command(subcommand)]
@@ -129,30 +139,6 @@ enum AcrCommand {
     },
 }
 
-#[derive(Subcommand)]
-enum KeysCommand {
-    /// Make the first keys, EC P-256 and RSA of each sort, or those that are missing; and the key of the subjects if a
-    /// file is named for it.
-    New {
-        #[arg(long, default_value = "config/keys")]
-        dir: PathBuf,
-        /// File of the pairwise subjects' key; never overwritten.
-        #[arg(long)]
-        subject_key: Option<PathBuf>,
-    },
-    /// List the keys and what each is good for.
-    List {
-        #[arg(long, default_value = "config/keys")]
-        dir: PathBuf,
-    },
-    /// Make the next keys. Those that sign are published at once and sign twenty minutes later; those that identity
-    /// providers encrypt to are published after a minute, and their predecessors go on opening for thirty days.
-    Rotate {
-        #[arg(long, default_value = "config/keys")]
-        dir: PathBuf,
-    },
-}
-
 /// What a command line that is not understood ends with (EX_USAGE of sysexits.h); clap's own 2 says "warnings" here.
 const USAGE: u8 = 64;
 
@@ -187,7 +173,8 @@ fn run(command: Command) -> Result<ExitCode, String> {
             let explanation = app::explain::explain(&load(&config)?, &sp, &idp, &acr, claims.as_deref());
             print!("{}", explanation.map_err(|unknown| unknown.to_string())?);
         }
-        Command::Keys { command } => keys(command)?,
+        Command::Keys { command } => command.run()?,
+        Command::Audit { command } => return Ok(command.run()),
         Command::Idp { command } => return Ok(command.run()),
         Command::Register { command } => return command.run(),
         Command::Schemas { write, reference } => schemas(write.as_deref(), reference.as_deref())?,
@@ -308,54 +295,10 @@ fn plan(folder: &Path, against: Option<&Path>, json: bool) -> Result<ExitCode, S
     Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHANGES) })
 }
 
-fn keys(command: KeysCommand) -> Result<(), String> {
-    let env = Env::system();
-    match command {
-        KeysCommand::New { dir, subject_key } => {
-            for made in keyfiles::create(&dir, &env).map_err(|fault| fault.to_string())? {
-                println!("made {} ({})", made.kid, made.purpose.as_str());
-            }
-            if let Some(path) = subject_key {
-                let outcome = keyfiles::create_subject_key(&path, &env).map_err(|fault| fault.to_string())?;
-                println!("subject key {}: {outcome:?}", path.display());
-            }
-        }
-        KeysCommand::List { dir } => {
-            for row in keyfiles::list(&dir, env.now()).map_err(|fault| fault.to_string())? {
-                let until = row.until.map_or_else(|| "-".to_owned(), in_words);
-                let (purpose, since) = (row.purpose.as_str(), in_words(row.since));
-                println!("{}  {purpose}  {}  {:?}  since {since}  until {until}", row.kid, row.alg, row.state);
-            }
-        }
-        KeysCommand::Rotate { dir } => {
-            let rotation = keyfiles::rotate(&dir, &env, LEAD).map_err(|fault| fault.to_string())?;
-            for Made { purpose, kid, from } in &rotation.added {
-                let from = in_words(*from);
-                match purpose {
-                    Purpose::Tokens | Purpose::Assertion => {
-                        println!("made {kid} ({}): published now, signs from {from}", purpose.as_str())
-                    }
-                    Purpose::Encryption => println!("made {kid} ({}): opens now, published from {from}", purpose.as_str()),
-                }
-            }
-            for kid in &rotation.removed {
-                println!("removed {kid}: nothing signed by it, or sealed to it, is alive");
-            }
-        }
-    }
-    Ok(())
-}
-
-/// A moment as an operator reads it, in UTC.
-fn in_words(at: Timestamp) -> String {
-    let seconds = i64::try_from(at.seconds()).unwrap_or(i64::MAX);
-    chrono::DateTime::from_timestamp(seconds, 0)
-        .map_or_else(|| seconds.to_string(), |at| at.format("%Y-%m-%d %H:%M:%SZ").to_string())
-}
-
 fn schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), String> {
     if let Some(folder) = write {
-        config::write_schemas(folder).map_err(|error| format!("{} can not be written: {error}", folder.display()))?;
+        let written = config::write_schemas(folder).and_then(|()| audit::write_schema(folder));
+        written.map_err(|error| format!("{} can not be written: {error}", folder.display()))?;
     }
     if let Some(file) = reference {
         let text = config::reference_markdown();

@@ -10,7 +10,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 const L0: &[&str] = &["protocol", "ids", "env", "digest"];
-const L1: &[&str] = &["identity", "assurance", "token", "config", "telemetry", "egress"];
+const L1: &[&str] = &["identity", "assurance", "token", "config", "telemetry", "egress", "audit"];
 const MACHINES: &[&str] = &["login", "session"];
 const L2: &[&str] = &["store", "connector", "register"];
 const TOP: &[&str] = &["app", "demo", "main", "lib"];
@@ -40,7 +40,7 @@ fn allowed(from: &str) -> Option<BTreeSet<&'static str>> {
     let of = |groups: &[&[&'static str]]| Some(groups.iter().flat_map(|g| g.iter().copied()).collect());
     match from {
         "protocol" | "ids" | "env" | "digest" => of(&[L0]),
-        "identity" | "assurance" | "token" | "config" | "telemetry" | "egress" => of(&[L0, L1]),
+        "identity" | "assurance" | "token" | "config" | "telemetry" | "egress" | "audit" => of(&[L0, L1]),
         "login" | "session" => of(&[L0, &["identity", "assurance"]]),
         "store" | "connector" | "register" => of(&[L0, L1, MACHINES]),
         "grant" => of(&[L0, L1, MACHINES, L2]),

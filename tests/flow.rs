@@ -14,6 +14,7 @@ mod flow {
     mod service;
 
     mod attacks;
+    mod audit;
     mod blocks;
     mod choice;
     mod clients;

@@ -2,8 +2,10 @@
 
 use std::time::Duration;
 
+use super::audited;
 use super::means::Means;
 use crate::assurance::amr::{Dropped, Evidence, Gathered};
+use crate::audit::Name;
 use crate::config::model::IdentitySource;
 use crate::identity::Identity;
 use crate::ids::{ClientId, Subject, SupportId};
@@ -25,7 +27,7 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     })?;
     let (identity, source) = match means.identity_source {
         IdentitySource::Provider => (pivot, Source::Provider),
-        IdentitySource::Register => (confirm(means, &login.ticket.support_id, pivot).await?, Source::Register),
+        IdentitySource::Register => (confirm(means, login, &authentication, pivot).await?, Source::Register),
     };
     let request = &login.ticket.request;
     let subject = subject(means, &request.client_id, &authentication, &identity)?;
@@ -68,7 +70,18 @@ fn printable(text: &str) -> String {
 }
 
 /// The register's own data is what the service provider gets, plus the contact data that only the IdP has.
-async fn confirm(means: &Means, support_id: &SupportId, pivot: Identity) -> Result<Identity, ErrorCode> {
+async fn confirm(means: &Means, login: &Login, authentication: &Authentication, pivot: Identity) -> Result<Identity, ErrorCode> {
+    let (support_id, connector) = (&login.ticket.support_id, &authentication.connector);
+    means.grants.audit.tell(|| audited::of(Name::RegisterAsked, login).idp(connector));
+    let confirmed = look_up(means, support_id, pivot).await;
+    means.grants.audit.tell(|| {
+        let answered = audited::of(Name::RegisterAnswered, login).idp(connector);
+        confirmed.as_ref().err().map_or(answered.clone(), |code| answered.code(*code))
+    });
+    confirmed
+}
+
+async fn look_up(means: &Means, support_id: &SupportId, pivot: Identity) -> Result<Identity, ErrorCode> {
     let register = means.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
     let started = tokio::time::Instant::now();
     let answer = ask(register.as_ref(), &pivot, support_id).await;

@@ -9,9 +9,11 @@ use actix::prelude::*;
 use tokio::sync::oneshot;
 
 use super::admission::Admission;
+use super::audited;
 use super::login::{LoginActor, Take};
 use super::means::Means;
 use super::steps::{self, BrowserStep};
+use crate::audit::Name;
 use crate::env::Timestamp;
 use crate::grant::store_code;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
@@ -128,9 +130,10 @@ impl Logins {
     /// Admits a login: its record is stored, its actor wakes with the first step.
     ///
     /// # Errors
-    /// `StoreFull` or `StoreUnavailable`; nothing is left behind.
+    /// `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is left behind.
     pub async fn open(&self, mut request: AuthorizationRequest, wanted: Vec<Subject>) -> Result<Opened, Unserved> {
         let means = &self.means;
+        means.grants.audit.admits().map_err(Unserved)?;
         let now = means.env.now();
         let cookie = means.env.entropy().token();
         let hash = InteractionHash::of_cookie(&cookie);
@@ -152,6 +155,8 @@ impl Logins {
         let draft = Draft { value, expires_at: steps::keep_until(&login, now), families: Arc::default() };
         means.store.insert(steps::key(&hash), draft, now).await.map_err(|fault| Unserved(store_code(&fault)))?;
         means.metrics.login_reached(login.state.name());
+        let audit = &means.grants.audit;
+        audit.tell(|| audited::of(Name::AuthorizationReceived, &login).level(login.ticket.request.level));
         Ok(Opened { cookie: Secret::new(cookie), hash, expires_at })
     }
 

@@ -6,6 +6,7 @@ use std::sync::Arc;
 use super::identify;
 use super::means::Means;
 use super::reuse::authentication_of;
+use crate::audit::{Event, Name};
 use crate::grant::logout::Destination;
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::Farewell;
@@ -79,6 +80,10 @@ impl Logouts {
             self.forget(connector, &state).await;
             return self.repeat(cookie, destination).await;
         };
+        grants.audit.tell(|| {
+            let done = Event::of(Name::LogoutDone).idp(connector).session(&ended.lineage);
+            destination.service_provider.iter().fold(done, Event::sp)
+        });
         let farewell = ended.id_token.filter(|_| kept).map(|id_token| Farewell {
             id_token,
             return_uri: format!("{}/session/end/{connector}", grants.issuer),

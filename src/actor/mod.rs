@@ -12,6 +12,7 @@
 //! ```
 
 mod admission;
+mod audited;
 pub mod blocks;
 mod choices;
 pub mod connector;

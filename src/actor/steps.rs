@@ -4,6 +4,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use super::admission::Place;
+use super::audited::Trail;
 use super::identify;
 use super::logins::{Ended, Reply, Standing};
 use super::means::Means;
@@ -109,6 +110,7 @@ async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
         }
         other => other,
     };
+    let mut trail = Trail::new(means, &login, &request);
     let mut step = login::on_request(login, request, &world(means.env.now()));
     loop {
         let Step { login, save, then } = step;
@@ -118,13 +120,16 @@ async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
         match then {
             Then::Answer(answer) => {
                 observe(means, before, &login, &answer);
+                trail.end(&login, &answer);
                 return Ok((Cached { login, version, until }, answer));
             }
             Then::Do(effect) => {
                 if effect.asks_an_identity_provider() {
                     browser.place.leave();
                 }
+                trail.before(&login, &effect);
                 let report = perform(means, &login, *effect).await;
+                trail.after(&report);
                 step = login::on_report(login, report, &world(means.env.now()));
             }
         }

@@ -7,7 +7,10 @@ use std::time::Duration;
 use arc_swap::ArcSwap;
 
 use super::BuildFault;
+use super::audit::{self, Turns};
+use crate::audit::Audit;
 use crate::env::{Env, Timestamp};
+use crate::token::keyring::KeyState;
 use crate::token::verify::VerificationKeys;
 use crate::token::{Keyring, UpstreamKeys, keyfiles};
 
@@ -50,6 +53,13 @@ pub(super) struct SharedKeys {
     pub upstream: Arc<ArcSwap<UpstreamKeys>>,
 }
 
+impl SharedKeys {
+    fn turns(&self, now: Timestamp) -> Turns {
+        let rows = keyfiles::rows(&self.ring.load(), &self.upstream.load(), now);
+        rows.into_iter().map(|row| ((row.purpose, row.kid), row.state == KeyState::Current)).collect()
+    }
+}
+
 /// Keys that are read, and not followed yet.
 pub(super) struct Read {
     pub shared: SharedKeys,
@@ -79,15 +89,16 @@ pub(super) fn read(folder: &Path, now: Timestamp, keys: Keys) -> Result<Read, Bu
 }
 
 /// Follows the folder from now on, and hands the keys to everyone who signs, verifies and opens.
-pub(super) fn share(Read { shared, watch }: Read, folder: &Path, env: &Env) -> SharedKeys {
+pub(super) fn share(Read { shared, watch }: Read, folder: &Path, env: &Env, audit: &Audit) -> SharedKeys {
     if watch == Watch::Yes {
-        actix::spawn(follow(folder.to_owned(), env.clone(), shared.clone()));
+        actix::spawn(follow(folder.to_owned(), env.clone(), shared.clone(), audit.clone()));
     }
     shared
 }
 
 /// A rotation reaches the running hub; a folder that can't be read leaves the last good keys in place.
-async fn follow(folder: PathBuf, env: Env, shared: SharedKeys) {
+async fn follow(folder: PathBuf, env: Env, shared: SharedKeys, audit: Audit) {
+    let mut turns = shared.turns(env.now());
     let mut round = tokio::time::interval(ROUND);
     round.tick().await;
     loop {
@@ -98,6 +109,8 @@ async fn follow(folder: PathBuf, env: Env, shared: SharedKeys) {
                 shared.ring.store(Arc::new(ring));
                 shared.own.store(Arc::new(own));
                 shared.upstream.store(Arc::new(upstream));
+                let before = std::mem::replace(&mut turns, shared.turns(env.now()));
+                audit::keys(&audit, &before, &turns);
             }
             Ok(Err(fault)) => tracing::error!(%fault, "the key folder can't be read; the last good keys stay in use"),
             Err(fault) => tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use"),

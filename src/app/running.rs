@@ -10,6 +10,7 @@ use tokio::task::JoinHandle;
 
 use super::reload::Reload;
 use crate::actor::Logins;
+use crate::audit::Audit;
 use crate::web::private::Readiness;
 
 /// A hub that listens.
@@ -19,6 +20,7 @@ pub struct Running {
     pub(super) public: ServerHandle,
     pub(super) private: Option<ServerHandle>,
     pub(super) readiness: Arc<Readiness>,
+    pub(super) audit: Audit,
     /// The files are followed as long as this is there.
     #[expect(dead_code, reason = "held, not asked")]
     pub(super) reload: Reload,
@@ -50,6 +52,8 @@ impl Running {
             // A thread that has panicked is gone as well.
             let _gone = arbiter.join();
         }
+        // After everyone who has something to tell.
+        self.audit.stop().await;
         if let Some(private) = self.private {
             private.stop(true).await;
         }

@@ -9,6 +9,7 @@
 
 pub mod access;
 mod address;
+pub mod audit;
 pub mod blocks;
 pub mod changes;
 mod client_auth;

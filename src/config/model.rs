@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+pub use super::audit::AuditLog;
 use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 use super::oauth2::Oauth2Kind;
@@ -78,6 +79,8 @@ pub struct Settings {
     pub choice: Choice,
     #[serde(default)]
     pub log: Log,
+    #[serde(default)]
+    pub audit: AuditLog,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

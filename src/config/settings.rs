@@ -14,6 +14,7 @@ use crate::protocol::acr::Platform;
 use super::Context;
 use super::access;
 use super::address::{self, Http};
+use super::audit;
 use super::model::defaults::REMEMBER_DAYS;
 use super::model::{Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, SubjectSource};
 use super::problem::Problem;
@@ -86,6 +87,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     lifetimes(source, &settings, problems);
     limits(source, &settings.limits, problems);
     choice(source, &settings.choice, problems);
+    audit::check(source, &settings.audit, problems);
     if settings.sandbox && !settings.sandbox_public && base_url.as_ref().is_some_and(|url| !address::is_loopback(url)) {
         let what = "lets anyone sign in as anyone, at an address beyond this machine";
         problems.push(source.problem("sandbox", what, "set sandbox = false, or sandbox_public = true if that is what you want"));
@@ -280,8 +282,9 @@ pub(super) fn within(source: &Source, key: &str, value: u64, (least, most): (u64
 }
 
 fn join_paths(settings: &mut Settings, folder: &Path) {
-    let paths = [Some(&mut settings.keys), Some(&mut settings.connectors), Some(&mut settings.state), settings.theme.as_mut()];
-    for path in paths.into_iter().flatten() {
+    let ours = [&mut settings.keys, &mut settings.connectors, &mut settings.state, &mut settings.audit.path];
+    let paths = ours.into_iter().map(Some).chain([settings.theme.as_mut()]);
+    for path in paths.flatten() {
         *path = folder.join(&*path);
     }
     if let Some(RegisterConfig::File(register)) = &mut settings.register {

@@ -7,6 +7,7 @@ use serde_json::{Map, Value};
 use super::introspection::shared_scopes;
 use super::records::{CodeRecord, TokenRecord, code_key, encode, family};
 use super::{Grants, store_code};
+use crate::audit::{Event, Name};
 use crate::identity::Claim;
 use crate::ids::Subject;
 use crate::login::{Grant, Proven};
@@ -58,6 +59,11 @@ impl Grants {
         }
         self.end_former_session(&grant).await;
         self.metrics.token_issued("code");
+        self.audit.tell(|| {
+            let Proven { authentication, subject, level, .. } = &grant.proven;
+            let issued = Event::of(Name::CodeIssued).sp(&request.client_id).idp(&authentication.connector).level(*level);
+            issued.subject(subject).login(&grant.login).session(&record.session.0).support_id(&grant.support_id)
+        });
         Ok(())
     }
 

@@ -12,9 +12,10 @@ use super::client::{ClientFault, standing};
 use super::records::{TokenRecord, token_key};
 use super::refusal::Refusal;
 use super::seal::Envelope;
-use super::token::Judged;
+use super::token::{self, Judged};
 use super::{Grants, store_code};
 use crate::assurance;
+use crate::audit::{Event, Name};
 use crate::config::Service;
 use crate::config::federation::{DataProvider, IntrospectionForm};
 use crate::digest;
@@ -57,7 +58,16 @@ impl Grants {
         if !answer.is_active() {
             self.mistakes.found_nothing(&provider.client_id)?;
         }
-        self.written(provider, &answer, &envelope).await
+        let written = self.written(provider, &answer, &envelope).await?;
+        self.audit.tell(|| match (&answer, &judged) {
+            (Introspection::Active(_), Some(Judged { token, .. })) => {
+                let told = Event::of(Name::IntrospectionActive).dp(&provider.client_id).sp(&token.client_id);
+                let told = told.level(token.level).support_id(&token.support_id);
+                token.subjects_by_sector.get(&provider.sector).into_iter().fold(told, Event::subject)
+            }
+            _ => Event::of(Name::IntrospectionInactive).dp(&provider.client_id),
+        });
+        Ok(written)
     }
 
     /// Forgets an access token of the service provider that asks; anybody else's stays, and nobody hears the difference.
@@ -69,18 +79,22 @@ impl Grants {
         self.forget(&client, request.token.reveal()).await.map_err(|code| Refusal::of(&client.registration.client_id, code))
     }
 
-    async fn forget(&self, client: &Service, token: &str) -> Result<(), ErrorCode> {
+    async fn forget(&self, client: &Service, text: &str) -> Result<(), ErrorCode> {
         // RFC 7009, 2.1: that the token was issued to this client is checked before anything is done.
-        let is_its_own = match self.judge(token).await {
-            Ok(judged) => judged.token.client_id == client.registration.client_id,
-            Err(ErrorCode::AccessTokenInvalid) => false,
+        let its_own = match self.judge(text).await {
+            Ok(judged) => Some(judged.token).filter(|token| token.client_id == client.registration.client_id),
+            Err(ErrorCode::AccessTokenInvalid) => None,
             Err(hubs_own) => return Err(hubs_own),
         };
-        if is_its_own {
+        if its_own.is_some() {
             // No refresh token and no other access token was issued with it: it is all there is to revoke.
-            self.store.remove(&token_key(token)).await.map_err(|fault| store_code(&fault))?;
+            self.store.remove(&token_key(text)).await.map_err(|fault| store_code(&fault))?;
         }
-        self.metrics.revoked(if is_its_own { "revoked" } else { "nothing" });
+        self.metrics.revoked(if its_own.is_some() { "revoked" } else { "nothing" });
+        self.audit.tell(|| match &its_own {
+            Some(token) => token::of(Name::TokenRevoked, token),
+            None => Event::of(Name::RevocationEmpty).sp(&client.registration.client_id),
+        });
         Ok(())
     }
 

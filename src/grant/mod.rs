@@ -23,6 +23,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use crate::assurance::{At, Platform};
+use crate::audit::Audit;
 use crate::config::Current;
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
@@ -51,6 +52,7 @@ pub struct Grants {
     pub subjects: Subjects,
     pub mistakes: Mistakes,
     pub metrics: Arc<Metrics>,
+    pub audit: Audit,
     pub env: Env,
     pub platform: Platform,
     pub issuer: String,

@@ -8,6 +8,7 @@ use super::seal::Answer;
 use super::{Grants, store_code};
 use crate::assurance;
 use crate::assurance::At;
+use crate::audit::{Event, Name};
 use crate::config::Service;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
@@ -45,6 +46,11 @@ struct PlainUserinfo<'a> {
     /// Never holds `sub`.
     #[serde(flatten)]
     identity: &'a serde_json::Map<String, serde_json::Value>,
+}
+
+/// An event of this token's service provider and person.
+pub(super) fn of(name: Name, token: &TokenRecord) -> Event {
+    Event::of(name).sp(&token.client_id).subject(&token.subject).support_id(&token.support_id)
 }
 
 /// An access token that was found alive.
@@ -91,7 +97,7 @@ impl Grants {
         let id_token = envelope.close(id_token)?;
         let access_token = self.env.entropy().token();
         record.token.issued_at = now;
-        let families = [record.session, issued].into();
+        let families = [record.session.clone(), issued].into();
         let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, families };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
@@ -101,6 +107,7 @@ impl Grants {
         }
         self.metrics.token_issued("access_token");
         self.metrics.token_issued("id_token");
+        self.audit.tell(|| of(Name::TokenIssued, &record.token).level(record.token.level).session(&record.session.0));
         Ok(TokenAnswer::new(access_token, self.lives.access_token.as_secs(), id_token, &record.token.scopes))
     }
 
@@ -164,7 +171,9 @@ impl Grants {
         if bearer.by == Carried::Body && judged.client.registration.rules == Rules::Federation {
             return Err(refusal(ErrorCode::BearerInBody)); // R160
         }
-        self.tell(&judged).await.map_err(refusal)
+        let answer = self.tell(&judged).await.map_err(refusal)?;
+        self.audit.tell(|| of(Name::UserinfoTold, &judged.token).level(judged.token.level));
+        Ok(answer)
     }
 
     async fn tell(&self, judged: &Judged) -> Result<UserinfoAnswer, ErrorCode> {

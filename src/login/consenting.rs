@@ -110,6 +110,7 @@ impl Consenting {
             scopes: ticket.request.scopes.clone(),
             consented: self.explicit,
             proven: self.proven,
+            login: ticket.hash.clone(),
             support_id: ticket.support_id.clone(),
             session,
             granted_at: world.now,

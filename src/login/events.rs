@@ -9,7 +9,7 @@ use crate::assurance::Level;
 use crate::assurance::amr::Evidence;
 use crate::env::Timestamp;
 use crate::identity::{Claim, Identity};
-use crate::ids::{ConnectorId, Scope, Secret, Subject, SupportId};
+use crate::ids::{ConnectorId, InteractionHash, Scope, Secret, Subject, SupportId};
 use crate::protocol::authorize::{AuthorizationRequest, SpAnswer};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -131,6 +131,8 @@ pub struct Grant {
     pub request: AuthorizationRequest,
     pub scopes: Vec<Scope>,
     pub proven: Proven,
+    /// The login that it ends.
+    pub login: InteractionHash,
     pub support_id: SupportId,
     /// The person said an explicit yes to these claims, now or earlier in this session.
     pub consented: bool,

@@ -377,6 +377,7 @@ catalogue! {
     BlockUnknown = "Y500096" 404 "invalid_request" Info Client Operator "error-not-found" "There is no block of this id that was set by command.";
     TooManyBlocks = "Y500097" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are too many blocks.";
     BlocksNotKept = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or lifted, and the change could not be written: a restart will undo it.";
+    AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and takes no new logins without it.";
 }
 
 /// Families by the beginning of their codes (decisions 13).

@@ -85,6 +85,10 @@ pub struct Metrics {
     config_bad: IntGaugeVec,
     config_reads: IntCounterVec,
     config_read: GaugeVec,
+    audit_events: IntCounterVec,
+    audit_lost: IntCounterVec,
+    audit_errors: IntCounterVec,
+    audit_sealed: GaugeVec,
 }
 
 impl Metrics {
@@ -175,6 +179,14 @@ impl Metrics {
             config_read: declare.float_gauges(
                 "config_read_timestamp_seconds",
                 "When the configuration files were last read and put to use.",
+                &[],
+            )?,
+            audit_events: declare.counters("audit_events_total", "Lines of the audit log, by event.", &["event"])?,
+            audit_lost: declare.counters("audit_lost_total", "Events that found no place in the audit log.", &[])?,
+            audit_errors: declare.counters("audit_write_errors_total", "Writes that the audit log's sink refused.", &[])?,
+            audit_sealed: declare.float_gauges(
+                "audit_checkpoint_timestamp_seconds",
+                "When the audit log was last sealed.",
                 &[],
             )?,
             introspections: declare.counters(
@@ -389,6 +401,30 @@ impl Metrics {
         }
     }
 
+    /// `event` is one of the audit log's table.
+    pub fn audit_written(&self, event: &'static str) {
+        self.audit_events.with_label_values(&[event]).inc();
+    }
+
+    /// There is an audit log: what has not been lost shows as 0.
+    pub fn audit_began(&self) {
+        self.audit_lost.with_label_values::<&str>(&[]).inc_by(0);
+        self.audit_errors.with_label_values::<&str>(&[]).inc_by(0);
+    }
+
+    pub fn audit_lost(&self) {
+        self.audit_lost.with_label_values::<&str>(&[]).inc();
+    }
+
+    pub fn audit_refused(&self) {
+        self.audit_errors.with_label_values::<&str>(&[]).inc();
+    }
+
+    pub fn audit_sealed(&self, at: Timestamp) {
+        #[expect(clippy::cast_precision_loss, reason = "milliseconds of any date that will be are exact")]
+        self.audit_sealed.with_label_values(&[] as &[&str]).set(at.millis() as f64 / 1000.0);
+    }
+
     /// `outcome` is `active` or `inactive`; the data provider is a registered one.
     pub fn introspected(&self, data_provider: &ClientId, outcome: &'static str) {
         self.introspections.with_label_values(&[data_provider.as_str(), outcome]).inc();
@@ -516,6 +552,10 @@ mod tests {
         metrics.config_files_bad("connector", 2);
         metrics.config_read("changed", Timestamp::from_millis(1_800_000_000_250));
         metrics.config_read("failed", Timestamp::from_millis(1_900_000_000_250));
+        metrics.audit_written("code_issued");
+        metrics.audit_lost();
+        metrics.audit_refused();
+        metrics.audit_sealed(Timestamp::from_millis(1_800_000_000_250));
     }
 
     #[test]
@@ -562,6 +602,10 @@ mod tests {
             r#"passerelle_client_key_fetches_total{client="sp",outcome="ok"} 1"#,
             r#"passerelle_client_keys_fetched_timestamp_seconds{client="sp"} 1800000000.25"#,
             r#"passerelle_client_keys_fetched_timestamp_seconds{client="other"} 0"#,
+            r#"passerelle_audit_events_total{event="code_issued"} 1"#,
+            "passerelle_audit_lost_total 1",
+            "passerelle_audit_write_errors_total 1",
+            "passerelle_audit_checkpoint_timestamp_seconds 1800000000.25",
             "process_start_time_seconds 1800000000.5",
         ] {
             assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");

@@ -58,7 +58,7 @@ pub enum KeyFileFault {
 }
 
 /// What a key of the folder is for.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Purpose {
     /// The hub's own tokens: `/api/v2/jwks`.
     Tokens,
@@ -251,7 +251,9 @@ fn read_if_there<K: Filed>(dir: &Path) -> Result<Vec<K>, KeyFileFault> {
     }
 }
 
-fn rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<KeyRow> {
+/// Every key with its state.
+#[must_use]
+pub fn rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<KeyRow> {
     let signing = |purpose: Purpose, ring: &Keyring| -> Vec<KeyRow> {
         let row = |(key, state): (&SigningKey, KeyState)| {
             let (since, until) = match state {

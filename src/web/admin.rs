@@ -23,6 +23,7 @@ use super::hub::Hub;
 use crate::actor::Connectors;
 use crate::actor::blocks::Survival;
 use crate::actor::registry::{BlockRow, ConnectorRow, NewBlock, Unset};
+use crate::audit::{Audit, Event, Name};
 use crate::digest;
 use crate::env::Env;
 use crate::grant::mistakes::{Allowed, Mistakes};
@@ -47,6 +48,7 @@ pub struct Admin {
     /// SHA-256 of the token; `None`: there is no administration.
     token: Option<[u8; 32]>,
     mistakes: Mistakes,
+    audit: Audit,
 }
 
 /// What `GET /admin/blocks` answers.
@@ -93,7 +95,14 @@ impl Admin {
     pub fn new(connectors: Connectors, token: Option<&Secret<String>>, env: &Env) -> Self {
         let allowed = Allowed { failed_authentications: GUESSES, inactive_answers: GUESSES };
         let token = token.map(|token| digest::sha256(token.reveal().as_bytes()));
-        Self { connectors, token, mistakes: Mistakes::new(allowed, env) }
+        Self { connectors, token, mistakes: Mistakes::new(allowed, env), audit: Audit::off() }
+    }
+
+    /// Changes and refusals are told there.
+    #[must_use]
+    pub fn audited(mut self, audit: &Audit) -> Self {
+        self.audit = audit.clone();
+        self
     }
 
     fn admit(&self, headers: &HeaderMap) -> Result<(), ErrorCode> {
@@ -132,6 +141,7 @@ pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
                 Ok(()) => next.call(request).await,
                 Err(code) => {
                     telemetry::refused(None, code, "the administration was refused");
+                    admin.audit.tell(|| Event::of(Name::AdminRefused).code(code));
                     Ok(request.into_response(admin.refuse(code)))
                 }
             }
@@ -171,6 +181,7 @@ async fn block(admin: Data<Admin>, request: HttpRequest, payload: web::Payload) 
     match web::block(move || connectors.block(&new)).await {
         Ok(Ok((row, survival))) => {
             tell(&request, &row, "an identity provider is blocked");
+            audit(&admin, Name::BlockSet, &row);
             json(StatusCode::CREATED, &changed(row, survival))
         }
         Ok(Err(unset)) => {
@@ -186,6 +197,7 @@ async fn unblock(admin: Data<Admin>, request: HttpRequest, id: web::Path<String>
     match web::block(move || connectors.unblock(&id)).await {
         Ok(Some((row, survival))) => {
             tell(&request, &row, "a block of an identity provider is lifted");
+            audit(&admin, Name::BlockLifted, &row);
             json(StatusCode::OK, &changed(row, survival))
         }
         Ok(None) => refused(ErrorCode::BlockUnknown, Vec::new(), None),
@@ -231,6 +243,14 @@ fn tell(request: &HttpRequest, row: &BlockRow, what: &'static str) {
         until = row.until,
         "{what}"
     );
+}
+
+/// By command a block is for everyone or for one.
+fn audit(admin: &Admin, name: Name, row: &BlockRow) {
+    admin.audit.tell(|| {
+        let event = Event::of(name).idp(&row.connector).block(row.id.as_deref().unwrap_or_default());
+        row.service_providers.iter().flatten().take(1).fold(event, Event::sp)
+    });
 }
 
 fn changed(block: BlockRow, survival: Survival) -> Changed {

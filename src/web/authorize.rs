@@ -6,12 +6,12 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::answer::{locale, see_other, to_service_provider};
 use super::form::FormFault;
 use super::hub::Hub;
+use super::refused::{self, Whose};
 use super::{form, login, problem};
 use crate::login::Request;
 use crate::protocol::authorize::{self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
-use crate::telemetry;
 
 pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
     match form::query(request.query_string()) {
@@ -45,7 +45,10 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
         Ok(asked) => asked,
         Err(Refusal::Page(code)) => return problem::bad_request(hub, request, code),
         Err(Refusal::Redirect(redirect, code)) => {
-            telemetry::refused(None, code, "an authorization request was refused");
+            let federation = hub.federation.load();
+            let service = params.one("client_id").ok().flatten().and_then(|id| federation.service(&id.into()));
+            let whose = Whose { client_id: service.map(|sp| &sp.registration.client_id), ..Whose::default() };
+            refused::tell(hub, request, whose, code, "an authorization request was refused");
             return to_service_provider(hub, locale(request, &[]), "", redirect.error(code));
         }
     };
@@ -55,8 +58,10 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
 async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, form: RequestForm) -> HttpResponse {
     let locale = locale(request, &asked.ui_locales);
     let service = hub.federation.load().service(&asked.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned();
+    let client_id = asked.client_id.clone();
     let refuse = |redirect: &ProvenRedirect, code: ErrorCode| {
-        telemetry::refused(None, code, "an authorization request could not be served");
+        let whose = Whose { client_id: Some(&client_id), ..Whose::default() };
+        refused::tell(hub, request, whose, code, "an authorization request could not be served");
         to_service_provider(hub, locale, &service, redirect.error(code))
     };
 
@@ -69,7 +74,7 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
         return refuse(&asked.redirect, code);
     }
     let silent = asked.prompt.none && form == RequestForm::Get;
-    let (redirect, client_id) = (asked.redirect.clone(), asked.client_id.clone());
+    let redirect = asked.redirect.clone();
     let opened = match hub.logins.open(asked, wanted).await {
         Ok(opened) => opened,
         Err(unserved) if silent => return refuse(&redirect, unserved.0),

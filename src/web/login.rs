@@ -14,6 +14,7 @@ use super::csrf::{self, Purpose};
 use super::form::FormFault;
 use super::hub::Hub;
 use super::last_choice::{self, Wish};
+use super::refused::{self, Whose};
 use super::{form, problem, view};
 use crate::actor::{Ended, Reply};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
@@ -22,7 +23,6 @@ use crate::login::{Answer, Consent, ConsentAnswer, Request, Return};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::{Params, Repeated};
-use crate::telemetry;
 use crate::web::cookies::MOST_LOGINS;
 
 /// A login's cookie stays this long after its end, so that a repeated step can still be answered.
@@ -164,7 +164,9 @@ pub(super) async fn prove_form(
             Ok(None) => return Err(problem::outside(hub, request, ErrorCode::LoginUnknown)),
             Err(code) => return Err(problem::ended(hub, request, &hash, Ended::Hub(code))),
         };
-        telemetry::refused(Some(standing.support_id.as_str()), code, "a form without its protection was refused");
+        let client_id = Some(&standing.client_id);
+        let whose = Whose { client_id, login: Some(&hash), ..Whose::page(standing.support_id.as_str()) };
+        refused::tell(hub, request, whose, code, "a form without its protection was refused");
         let problem = crate::login::Problem { code, claim: None, way: crate::login::Way::Choice };
         return Err(problem::of_login(hub, request, &hash, &cookie, problem, &standing));
     }

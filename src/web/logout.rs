@@ -16,6 +16,7 @@ use super::login::add_cookie;
 use super::pages::{Field, Locale, LogOutPage, LoggedOutPage, Way};
 use super::{form, problem};
 use crate::actor::Departed;
+use crate::audit::{Event, Name};
 use crate::grant::logout::Destination;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
@@ -117,6 +118,10 @@ pub async fn come_back(hub: web::Data<Hub>, request: HttpRequest, path: web::Pat
         Err(code) => return problem::outside(&hub, &request, code),
     };
     hub.metrics.logout("returned");
+    hub.grants.audit.tell(|| {
+        let returned = Event::of(Name::LogoutReturned).idp(&connector);
+        destination.service_provider.iter().fold(returned, Event::sp)
+    });
     match &destination.back {
         // The `#` keeps a fragment of the identity provider's from being inherited.
         Some(back) => see_other(&format!("{}#", back.location())),
@@ -144,6 +149,7 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
     let departed = match (verdict, said, &cookie, session) {
         (Verdict::AskFirst, Said::Nothing, cookie, session) => {
             hub.metrics.logout("asked");
+            hub.grants.audit.tell(|| destination.service_provider.iter().fold(Event::of(Name::LogoutAsked), Event::sp));
             let question = question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
             return page(hub, 200, locale, |chrome| question.render(chrome));
         }

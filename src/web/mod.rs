@@ -33,6 +33,7 @@ pub mod metadata;
 pub mod pages;
 pub mod private;
 pub mod problem;
+mod refused;
 pub mod routes;
 pub mod sandbox;
 pub mod shell;

@@ -8,6 +8,7 @@ use super::answer::{BASE_PATH, locale, page};
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
 use super::pages::{Chrome, ClaimName, Detail, ErrorPage, Field, Leave, Locale, Theme, Way, negotiate};
+use super::refused::{self, Whose};
 use super::shell::Head;
 use super::view;
 use crate::actor::{Ended, Standing};
@@ -35,7 +36,7 @@ pub fn bad_logout(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpR
 pub fn not_logged_out(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
     let mut error = plain(hub, code);
     error.ways = vec![sign_out()];
-    telemetry::refused(Some(&error.support_id), code, "a logout was not done");
+    refused::tell(hub, request, Whose::page(&error.support_id), code, "a logout was not done");
     respond(hub, locale(request, &[]), &error)
 }
 
@@ -50,7 +51,7 @@ fn malformed(hub: &Hub, request: &HttpRequest, precise: ErrorCode, ways: Vec<Way
     if precise != ErrorCode::BadRequest {
         error.detail = Some(Detail { code: entry.code.to_owned(), line: entry.description.to_owned() });
     }
-    telemetry::refused(Some(&error.support_id), precise, "a malformed request was refused");
+    refused::tell(hub, request, Whose::page(&error.support_id), precise, "a malformed request was refused");
     page(hub, 400, locale(request, &[]), |chrome| error.render(chrome))
 }
 
@@ -58,7 +59,7 @@ fn malformed(hub: &Hub, request: &HttpRequest, precise: ErrorCode, ways: Vec<Way
 #[must_use]
 pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
     let error = plain(hub, code);
-    telemetry::refused(Some(&error.support_id), code, "a request was refused");
+    refused::tell(hub, request, Whose::page(&error.support_id), code, "a request was refused");
     respond(hub, locale(request, &[]), &error)
 }
 
@@ -72,7 +73,8 @@ pub async fn other_browser(hub: &Hub, request: &HttpRequest, hash: &InteractionH
     let locale = locale(request, &standing.ui_locales);
     let mut error = about(hub, ErrorCode::LoginOtherBrowser, &standing, locale);
     error.ways = home(hub, &standing).into_iter().collect();
-    telemetry::refused(Some(&error.support_id), error.code, "a browser without the login's cookie was refused");
+    let whose = Whose { client_id: Some(&standing.client_id), login: Some(hash), ..Whose::page(&error.support_id) };
+    refused::tell(hub, request, whose, error.code, "a browser without the login's cookie was refused");
     respond(hub, locale, &error)
 }
 
@@ -85,7 +87,8 @@ pub fn unserved(hub: &Hub, request: &HttpRequest, code: ErrorCode, client_id: &C
         error.service = Some(locale.pick(&service.name).to_owned());
         error.ways = vec![Way::ServiceHome { href: service.registration.home_page.clone() }];
     }
-    telemetry::refused(Some(&error.support_id), code, "a login was not admitted");
+    let whose = Whose { client_id: Some(client_id), ..Whose::page(&error.support_id) };
+    refused::tell(hub, request, whose, code, "a login was not admitted");
     respond(hub, locale, &error)
 }
 
@@ -101,7 +104,10 @@ pub fn ended(hub: &Hub, request: &HttpRequest, hash: &InteractionHash, ended: En
     if ended != Ended::Unknown {
         error.ways = vec![Way::TryAgain { href: interaction(hash) }];
     }
-    telemetry::refused(Some(&error.support_id), code, "a login step could not be taken");
+    // Of an address that anybody can make up, nothing is repeated.
+    let login = Some(hash).filter(|_| ended != Ended::Unknown);
+    let whose = Whose { login, ..Whose::page(&error.support_id) };
+    refused::tell(hub, request, whose, code, "a login step could not be taken");
     respond(hub, locale(request, &[]), &error)
 }
 

@@ -14,11 +14,12 @@ use super::form::FormFault;
 use super::hub::Hub;
 use super::login::prove;
 use super::pages::{Field, SignInPage, SignInTrouble};
+use super::refused::{self, Whose};
 use super::{form, problem};
 use crate::actor::{Ended, SignInOutcome, Standing, TypedIn};
+use crate::audit::{Event, Name};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry;
 
 /// A login that may sign in at a connector, at a browser that has proven to be its own.
 struct Visit {
@@ -54,7 +55,9 @@ pub async fn submit(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
     let protected =
         csrf::same_origin(&request).and_then(|()| csrf::check(&visit.cookie, Purpose::SignIn, &visit.state, one("csrf")));
     if let Err(code) = protected {
-        telemetry::refused(Some(visit.standing.support_id.as_str()), code, "a form without its protection was refused");
+        let client_id = Some(&visit.standing.client_id);
+        let whose = Whose { client_id, login: Some(&visit.hash), ..Whose::page(visit.standing.support_id.as_str()) };
+        refused::tell(&hub, &request, whose, code, "a form without its protection was refused");
         let problem = crate::login::Problem { code, claim: None, way: crate::login::Way::Choice };
         return problem::of_login(&hub, &request, &visit.hash, &visit.cookie, problem, &visit.standing);
     }
@@ -66,7 +69,14 @@ pub async fn submit(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
         }
     };
     let typed = TypedIn { state: visit.state.clone(), username: Secret::new(username.clone()), password };
-    match hub.connectors.sign_in(&visit.connector, typed, &visit.standing).await {
+    let outcome = hub.connectors.sign_in(&visit.connector, typed, &visit.standing).await;
+    if matches!(outcome, SignInOutcome::Refused | SignInOutcome::Wait(_)) {
+        hub.grants.audit.tell(|| {
+            let refused = Event::of(Name::PasswordRefused).sp(&visit.standing.client_id).idp(&visit.connector);
+            refused.login(&visit.hash).support_id(&visit.standing.support_id)
+        });
+    }
+    match outcome {
         SignInOutcome::Proven(query) => see_other(&format!("{BASE_PATH}/callback/{}?{}", visit.connector, query.reveal())),
         SignInOutcome::Refused => answer(&hub, &request, &visit, 403, username, Some(SignInTrouble::Wrong)),
         SignInOutcome::Wait(wait) => {

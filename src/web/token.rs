@@ -7,6 +7,7 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::answer::{client_error, json, json_error, jwt};
 use super::form::{self, FormFault};
 use super::hub::Hub;
+use super::refused::{Whose, audit};
 use crate::grant::UserinfoAnswer;
 use crate::grant::refusal::Refusal;
 use crate::ids::ClientId;
@@ -42,7 +43,7 @@ pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest, body: web::Payl
     match tell(&hub, &request, body).await {
         Ok(UserinfoAnswer::Jwt(token)) => jwt(token),
         Ok(UserinfoAnswer::Json(claims)) => json(claims),
-        Err(refusal) => json_error(refused(&hub, &refusal)),
+        Err(refusal) => json_error(refused(&hub, &request, &refusal)),
     }
 }
 
@@ -69,7 +70,7 @@ async fn token_form(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Res
 /// An error as a client reads it that may have failed to prove itself; too often, and it is told when to try again.
 pub(super) fn to_client(hub: &Hub, request: &HttpRequest, refusal: &Refusal) -> HttpResponse {
     let used = if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
-    let mut response = client_error(refused(hub, refusal), used);
+    let mut response = client_error(refused(hub, request, refusal), used);
     if refusal.code == ErrorCode::TooManyMistakes {
         // RFC 6585, 4
         response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(hub.grants.mistakes.retry_after()));
@@ -83,8 +84,9 @@ pub(super) fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
 }
 
 /// Counts it, and says it in one line with all that is known.
-fn refused(hub: &Hub, refusal: &Refusal) -> ErrorCode {
+fn refused(hub: &Hub, request: &HttpRequest, refusal: &Refusal) -> ErrorCode {
     let Refusal { code, client_id, reason } = refusal;
+    audit(hub, request, Whose { client_id: client_id.as_ref(), ..Whose::default() }, *code);
     hub.metrics.token_refused(client_id.as_ref(), *code);
     let client_id = client_id.as_ref().map(ClientId::as_str);
     at_level!(code, client_id, reason, "a request with or for a token was refused");

@@ -179,6 +179,11 @@ impl TestHub {
         self.hub.grants.client_keys.refresh(&self.hub.env).await;
     }
 
+    /// Comes back when all that was told to the audit log is in its file.
+    pub fn flush_audit(&self) {
+        self.hub.grants.audit.flush();
+    }
+
     /// The configuration folder.
     pub fn folder(&self) -> &Path {
         self.folder.path()

@@ -10,9 +10,10 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 
 use self::watch::{QUIET, Watch};
-use super::BuildFault;
 use super::prepare::{Publication, plan};
+use super::{BuildFault, audit};
 use crate::actor::registry::{Plan, RegistryHandle, Switch};
+use crate::audit::{Audit, Event, Name};
 use crate::config::files::{Found, Sort};
 use crate::config::outline::{Fields, Outline};
 use crate::config::{Federation, Files, Problem};
@@ -31,6 +32,7 @@ pub(super) struct Follower {
     pub registry: RegistryHandle,
     pub client_keys: Arc<KeyDirectory>,
     pub metrics: Arc<Metrics>,
+    pub audit: Audit,
     pub env: Env,
     /// Between two readings that nothing gave occasion to.
     pub round: Duration,
@@ -86,6 +88,7 @@ impl Follower {
             registry: self.registry,
             client_keys: self.client_keys,
             metrics: self.metrics,
+            audit: self.audit,
             env: self.env,
             running,
             told: BTreeMap::new(),
@@ -102,6 +105,7 @@ struct Following {
     registry: RegistryHandle,
     client_keys: Arc<KeyDirectory>,
     metrics: Arc<Metrics>,
+    audit: Audit,
     env: Env,
     /// What each running connector was built from.
     running: BTreeMap<ConnectorId, Arc<Fields>>,
@@ -215,6 +219,7 @@ impl Following {
         let (directory, env) = (Arc::clone(&self.client_keys), self.env.clone());
         actix::spawn(async move { directory.refresh(&env).await });
         let changes = self.shown.load().outline.changes(outline);
+        audit::applied(&self.audit, outline, &changes);
         tracing::info!(%changes, "the configuration has changed, and is in use");
         Ok(())
     }
@@ -228,6 +233,7 @@ impl Following {
         for (file, problems) in now.iter().filter(|(file, problems)| self.told.get(*file) != Some(*problems)) {
             let fault = problems.iter().map(Problem::in_line).collect::<Vec<_>>().join("; and ");
             tracing::error!(file, fault, "a configuration file is bad; its last good version stays, if it had one");
+            self.audit.tell(|| Event::of(Name::ConfigKeptBack).file(file));
         }
         for file in self.told.keys().filter(|file| !now.contains_key(*file)) {
             tracing::info!(file, "a configuration file that was bad is good again, or gone");

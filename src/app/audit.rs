@@ -1,0 +1,102 @@
+//! The audit log of a running hub: its sink by the settings, its first line, and what it is told of files and keys.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+
+use crate::audit::event::{Change, Purpose};
+use crate::audit::file::{FileSink, Rotation, Stdout};
+use crate::audit::{Audit, AuditFault, Event, Means, Name, writer};
+use crate::config::Loaded;
+use crate::config::audit::AuditSink;
+use crate::config::changes::{self, Changes};
+use crate::config::outline::Outline;
+use crate::env::Env;
+use crate::telemetry::Metrics;
+use crate::token::{Signer, keyfiles};
+
+/// What a crash may cost, and how many events share one write. No person and no program waits for it.
+const GATHER: Duration = Duration::from_millis(20);
+
+/// # Errors
+/// The log can't be begun where the settings want it.
+pub(super) fn begin(loaded: &Loaded, env: &Env, signer: Arc<dyn Signer>, metrics: &Arc<Metrics>) -> Result<Audit, AuditFault> {
+    let settings = &loaded.settings.audit;
+    let (sink, found): (Box<dyn writer::Sink>, _) = match settings.sink {
+        AuditSink::Off => return Ok(Audit::off()),
+        AuditSink::Stdout => (Box::new(Stdout), writer::Found::default()),
+        AuditSink::File => {
+            let (size, daily) = (settings.rotate_mb.saturating_mul(1 << 20), settings.rotate_daily);
+            let (sink, found) = FileSink::open(&settings.path, Rotation { size, daily, keep: settings.keep }, env.now())?;
+            (Box::new(sink), found)
+        }
+    };
+    let means = Means {
+        env: env.clone(),
+        signer,
+        metrics: Arc::clone(metrics),
+        issuer: loaded.issuer.clone(),
+        node: settings.node.clone().unwrap_or_else(machine),
+        when_full: settings.when_full,
+        gather: GATHER,
+    };
+    let begin = Event::of(Name::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.outline());
+    writer::start(sink, found, begin, means)
+}
+
+/// What a reload has put to use, a line for each file.
+pub(super) fn applied(audit: &Audit, outline: &Outline, changes: &Changes) {
+    audit.tell(|| Event::of(Name::ConfigApplied).config(outline));
+    let changed = |change: &changes::Change| {
+        Event::of(Name::ConfigChanged).change(match change {
+            changes::Change::New => Change::Added,
+            changes::Change::Gone => Change::Removed,
+            changes::Change::Changed(_) => Change::Changed,
+        })
+    };
+    for (id, change) in &changes.connectors {
+        audit.tell(|| changed(&change.change).idp(id));
+    }
+    for (id, change) in &changes.service_providers {
+        audit.tell(|| changed(&change.change).sp(id));
+    }
+    for (id, change) in &changes.data_providers {
+        audit.tell(|| changed(change).dp(id));
+    }
+    if !changes.scopes.is_empty() {
+        audit.tell(|| Event::of(Name::ConfigChanged).change(Change::Changed).file("scopes.toml"));
+    }
+}
+
+/// Keys by purpose and kid, and whether it is their turn.
+pub(super) type Turns = BTreeMap<(keyfiles::Purpose, String), bool>;
+
+/// What has become of the keys since `before`.
+pub(super) fn keys(audit: &Audit, before: &Turns, now: &Turns) {
+    let tell = |name: Name, (purpose, kid): &(keyfiles::Purpose, String)| {
+        audit.tell(|| {
+            let purpose = match purpose {
+                keyfiles::Purpose::Tokens => Purpose::Tokens,
+                keyfiles::Purpose::Assertion => Purpose::Assertion,
+                keyfiles::Purpose::Encryption => Purpose::Encryption,
+            };
+            Event::of(name).key(kid, purpose)
+        });
+    };
+    for (key, in_use) in now {
+        if !before.contains_key(key) {
+            tell(Name::KeyAdded, key);
+        }
+        if *in_use && before.get(key) != Some(&true) {
+            tell(Name::KeyInUse, key);
+        }
+    }
+    for key in before.keys().filter(|key| !now.contains_key(*key)) {
+        tell(Name::KeyRemoved, key);
+    }
+}
+
+fn machine() -> String {
+    let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
+    Some(name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "hub".to_owned())
+}

@@ -1,0 +1,70 @@
+//! One line in the log and one in the audit log for a refusal at an endpoint.
+//!
+//! Owns: which event a refusal at an address is. Must not know: what the page or the answer looks like.
+
+use actix_web::HttpRequest;
+
+use super::hub::Hub;
+use crate::audit::{Event, Name};
+use crate::ids::{ClientId, InteractionHash, SupportId};
+use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::discovery::path;
+use crate::telemetry;
+
+/// What is known of who was refused. Only what is registered or was proven.
+#[derive(Clone, Copy, Default)]
+pub struct Whose<'a> {
+    /// What the page shows.
+    pub support_id: Option<&'a str>,
+    /// A registered service provider or data provider.
+    pub client_id: Option<&'a ClientId>,
+    pub login: Option<&'a InteractionHash>,
+}
+
+impl<'a> Whose<'a> {
+    #[must_use]
+    pub fn page(support_id: &'a str) -> Self {
+        Self { support_id: Some(support_id), ..Self::default() }
+    }
+}
+
+/// Tells of a refusal, as loud as the catalogue says.
+pub fn tell(hub: &Hub, request: &HttpRequest, whose: Whose<'_>, code: ErrorCode, what: &str) {
+    telemetry::refused(whose.support_id, code, what);
+    audit(hub, request, whose, code);
+}
+
+/// Tells the audit log alone, where the log has a line of its own.
+pub fn audit(hub: &Hub, request: &HttpRequest, whose: Whose<'_>, code: ErrorCode) {
+    hub.grants.audit.tell_some(|| {
+        let event = Event::of(event_at(request.path(), code)?).code(code);
+        let event = whose.login.into_iter().fold(event, Event::login);
+        let event = match whose.client_id {
+            Some(id) if hub.federation.load().data_provider(id).is_some() => event.dp(id),
+            Some(id) => event.sp(id),
+            None => event,
+        };
+        Some(match whose.support_id {
+            Some(id) => event.support_id(&SupportId::new(id)),
+            None => event,
+        })
+    });
+}
+
+/// `None` for what is no business of anybody: addresses and methods that there are not.
+fn event_at(address: &str, code: ErrorCode) -> Option<Name> {
+    if matches!(code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed) {
+        return None;
+    }
+    Some(match address {
+        path::AUTHORIZE => Name::AuthorizationRefused,
+        path::TOKEN => Name::TokenRefused,
+        path::USERINFO => Name::UserinfoRefused,
+        path::INTROSPECTION => Name::IntrospectionRefused,
+        path::REVOCATION => Name::RevocationRefused,
+        _ if address.starts_with("/api/v2/callback/") => Name::CallbackRefused,
+        _ if address.starts_with("/api/v2/interaction/") || address.starts_with("/connectors/") => Name::StepRefused,
+        _ if address.starts_with(path::END_SESSION) => Name::LogoutRefused,
+        _ => return None,
+    })
+}

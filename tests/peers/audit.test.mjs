@@ -1,0 +1,90 @@
+// The audit log of a real process: killed and started again, forged by hand, and on a device that is always full.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-audit-'));
+test.after(() => rmSync(folder, { recursive: true, force: true }));
+
+async function start(name, file, settings = '') {
+  const [port, privatePort] = await freePorts(2);
+  const redirectUri = `http://localhost:${port}/sp/callback`;
+  const hub = await startHub(name, {
+    port, privatePort,
+    sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [redirectUri] }],
+    connectors: { nowhere: oidcConnector('http://localhost:9') },
+    settings: `audit.sink = "file"\naudit.path = ${JSON.stringify(file)}\n${settings}`,
+  });
+  const ask = () => fetch(`${hub.issuer}/authorize?${new URLSearchParams({
+    client_id: 'alpha', redirect_uri: redirectUri, response_type: 'code', scope: 'openid', acr_values: 'eidas1',
+    state: random(32), nonce: random(32),
+  })}`, { redirect: 'manual' });
+  return { hub, ask };
+}
+
+const verify = (...args) => {
+  const { status, stdout } = spawnSync(program, ['audit', 'verify', '--json', ...args], { encoding: 'utf8' });
+  return { status, report: JSON.parse(stdout || '{}') };
+};
+
+test('a process that is killed leaves a log that is whole, and a forged line is found', async () => {
+  const file = path.join(folder, 'audit.jsonl');
+  const { hub, ask } = await start('audit', file);
+  try {
+    assert.equal((await ask()).status, 303);
+    const written = () => readFileSync(file, 'utf8').includes('authorization_received');
+    for (let tries = 0; !written(); tries += 1) {
+      assert.ok(tries < 200, 'the line is not written');
+      await ask();
+    }
+    const jwks = path.join(folder, 'jwks.json');
+    writeFileSync(jwks, await (await fetch(`${hub.issuer}/jwks`)).text());
+    hub.signal('SIGKILL');
+    await hub.exited;
+
+    const after = verify(file, '--jwks', jwks);
+    assert.deepEqual([after.status, after.report.verdict, after.report.sealed.seq], [0, 'whole', 1], 'not sealed since the start');
+    assert.deepEqual(verify(file, '--keys', path.join(hub.folder, 'keys')), after, 'the folder has the same keys');
+    const text = readFileSync(file, 'utf8');
+    const forged = path.join(folder, 'forged.jsonl');
+    writeFileSync(forged, text.replace('"version":"', '"version":"9'));
+    const found = verify(forged, '--jwks', jwks);
+    assert.deepEqual([found.status, found.report.findings[0].what], [1, 'changed']);
+    writeFileSync(forged, text.split('\n').slice(0, 1).join('\n') + '\n');
+    const log = path.join(folder, 'hub.log');
+    writeFileSync(log, hub.log());
+    assert.equal(verify(forged, '--jwks', jwks).status, 2, 'no seal is there');
+    assert.equal(verify(path.join(folder, 'nowhere.jsonl'), '--jwks', jwks).status, 2);
+    writeFileSync(forged, text.split('\n').slice(0, 2).join('\n') + '\n');
+    assert.equal(verify(forged, '--jwks', jwks, '--checkpoints', log).status, 0, 'the log has its checkpoint');
+  } finally {
+    await hub.stop();
+  }
+});
+
+test('a full device takes no new logins, or loses lines, as the operator wishes, and says so', async () => {
+  for (const [policy, status] of [['stop', 503], ['go_on', 303]]) {
+    const file = path.join(folder, `full-${policy}.jsonl`);
+    symlinkSync('/dev/full', file);
+    const { hub, ask } = await start(`audit-full-${policy}`, file, `audit.when_full = "${policy}"\n`);
+    try {
+      const degraded = async () => (await (await fetch(`${hub.privateBase}/readyz`)).json()).degraded?.audit?.[0] ?? '';
+      for (let tries = 0; !(await degraded()); tries += 1) assert.ok(tries < 500, 'nothing is said');
+      assert.match(await degraded(), /can't be written: No space left/);
+      const answer = await ask();
+      assert.equal(answer.status, status, policy);
+      if (status === 503) {
+        assert.match(await answer.text(), /Y500110/);
+        assert.ok(answer.headers.get('retry-after'));
+      }
+      assert.match(await (await fetch(`${hub.privateBase}/metrics`)).text(), /passerelle_audit_write_errors_total [1-9]/);
+      assert.match(hub.log(), /Y500110/);
+    } finally {
+      await hub.stop();
+    }
+  }
+});
