@@ -1,7 +1,7 @@
 //! L1 · The audit log: one JSON line for each business event, chained by hashes and sealed by signatures.
 //!
 //! Owns: which events there are and what may stand in them ([`event`]), the chain and its seals ([`chain`]), what proves
-//! them ([`verify`]), and the one thread that writes ([`writer`]) to a file that it rotates ([`file`]) or to standard
+//! them ([`verify`]), and the one thread that writes ([`writer`]) to a file that it rotates ([`mod@file`]) or to standard
 //! output. Must not know: why something happened, or who reads it. docs/audit.md is its page.
 //!
 //! ```text
