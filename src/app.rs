@@ -6,13 +6,17 @@ pub mod administer;
 mod audit;
 pub mod check;
 pub mod explain;
+pub mod handed;
+pub mod health;
 mod keys;
 pub mod plan;
 mod prepare;
 mod private;
+mod pulse;
 mod register;
 mod reload;
 mod running;
+pub mod service_manager;
 mod settled;
 
 use std::net::TcpListener;
@@ -20,17 +24,20 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
-use actix_web::dev::Server;
+use actix_web::body::BoxBody;
+use actix_web::dev::{Server, ServiceResponse};
+use actix_web::http::ConnectionType;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 
 pub use self::check::{Findings, check, probe, probe_client_keys};
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
+use self::pulse::Pulse;
 pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
-pub use self::running::Running;
+pub use self::running::{Running, Sockets};
 use self::settled::{allowed, identity_source, limits, rules, workers};
 use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Logouts, Means};
@@ -123,6 +130,7 @@ pub struct Program {
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
+    not_ready: Duration,
     shutdown: Duration,
 }
 
@@ -246,11 +254,12 @@ impl Program {
         admin::report_blocks(&hub);
         let admin = Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
         let admin = Arc::new(admin.audited(&audit));
-        let shutdown = Duration::from_secs(settings.limits.shutdown_seconds);
+        let (not_ready, shutdown) = (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
+        let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
         let told = (reload.clone(), audit.clone());
         let readiness = Readiness::default().with_detail("config", move || told.0.complaints());
         let readiness = Arc::new(readiness.with_detail("audit", move || told.1.complaints()));
-        Ok(Self { hub, shell, admin, metrics, readiness, audit, reload, arbiters, workers, shutdown })
+        Ok(Self { hub, shell, admin, metrics, readiness, audit, reload, arbiters, workers, not_ready, shutdown })
     }
 
     /// What an in-process test serves requests from.
@@ -284,11 +293,16 @@ impl Program {
         let (hub, shell) = (self.hub, self.shell);
         let logins = hub.logins.clone();
         let address = public.local_addr()?;
+        let pulse = Pulse::of(&self.arbiters);
+        let (readiness, beating) = (Arc::clone(&self.readiness), pulse.clone());
         let public = HttpServer::new(move || {
-            let (hub, shell) = (hub.clone(), Arc::clone(&shell));
-            App::new()
-                .configure(move |config| routes::configure(config, hub))
-                .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))
+            beating.beat_here();
+            let (hub, shell, readiness) = (hub.clone(), Arc::clone(&shell), Arc::clone(&readiness));
+            App::new().configure(move |config| routes::configure(config, hub)).wrap(from_fn(move |request, next| {
+                let answer = Arc::clone(&shell).around(request, next);
+                let readiness = Arc::clone(&readiness);
+                async move { answer.await.map(|answer| last_if_draining(answer, &readiness)) }
+            }))
         })
         .workers(self.workers)
         .client_request_timeout(HEAD_LIMIT)
@@ -313,9 +327,21 @@ impl Program {
             reload: self.reload,
             logins,
             arbiters: self.arbiters,
+            pulse,
+            sockets: Sockets::Bound,
+            not_ready: self.not_ready,
             shutdown: self.shutdown,
         })
     }
+}
+
+/// While the hub goes down each answer is the last on its connection: a proxy that keeps connections is thereby rid of them
+/// before they are cut, and sends no request into a cut.
+fn last_if_draining(mut answer: ServiceResponse<BoxBody>, readiness: &Readiness) -> ServiceResponse<BoxBody> {
+    if readiness.is_draining() {
+        answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+    }
+    answer
 }
 
 fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {

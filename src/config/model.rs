@@ -244,6 +244,9 @@ pub struct Limits {
     pub reload_seconds: u64,
     /// Whole request, body included.
     pub request_seconds: u64,
+    /// When stopping: seconds between turning not ready and taking no more connections, so that load balancers notice in
+    /// time. Requests are served meanwhile, and each answer closes its connection. 0 stops at once.
+    pub not_ready_seconds: u64,
     /// Time for requests in flight to finish when stopping.
     pub shutdown_seconds: u64,
     /// Web workers; 0 takes one for each processor.
@@ -262,6 +265,7 @@ impl Default for Limits {
             calls_per_connector: 128,
             reload_seconds: 30,
             request_seconds: 20,
+            not_ready_seconds: 0,
             shutdown_seconds: 20,
             workers: 0,
         }

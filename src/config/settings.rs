@@ -252,6 +252,7 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
         ("inactive_answers_per_minute", limits.inactive_answers_per_minute.into(), (1, 1_000_000)),
         ("reload_seconds", limits.reload_seconds, (1, 3600)),
         ("request_seconds", limits.request_seconds, (1, 120)),
+        ("not_ready_seconds", limits.not_ready_seconds, (0, 300)),
         ("shutdown_seconds", limits.shutdown_seconds, (1, 300)),
         ("workers", count(limits.workers), (0, 1024)),
     ];
