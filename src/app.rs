@@ -18,6 +18,7 @@ mod reload;
 mod running;
 pub mod service_manager;
 mod settled;
+mod traces;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -54,6 +55,7 @@ use crate::store::memory::MemoryStore;
 use crate::store::metered::{self, MeteredStore};
 use crate::store::{Capacities, Store};
 use crate::telemetry::Metrics;
+use crate::telemetry::export::Queue;
 use crate::token::keyfiles;
 use crate::token::keyring::JWKS_CACHE;
 use crate::web::admin::{self, Admin};
@@ -83,6 +85,8 @@ pub enum BuildFault {
     Connector { id: String, fault: connector::ConnectorRefused },
     #[error(transparent)]
     Audit(#[from] crate::audit::AuditFault),
+    #[error("traces can't be exported: {0}; mend [traces]")]
+    Traces(String),
     #[error(transparent)]
     Blocks(#[from] crate::actor::blocks::BlocksFault),
     #[error("the register can't be loaded: {0}")]
@@ -127,6 +131,7 @@ pub struct Program {
     readiness: Arc<Readiness>,
     admin: Arc<Admin>,
     audit: Audit,
+    traces: Option<Queue>,
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
@@ -153,10 +158,12 @@ impl Program {
             blocks,
             subject_keys,
             publication,
+            traces,
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
         let store = store(loaded, &metrics);
+        let traces = traces.start();
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
         let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } =
             keys::share(keys, &settings.keys, &env, &audit);
@@ -259,7 +266,7 @@ impl Program {
         let told = (reload.clone(), audit.clone());
         let readiness = Readiness::default().with_detail("config", move || told.0.complaints());
         let readiness = Arc::new(readiness.with_detail("audit", move || told.1.complaints()));
-        Ok(Self { hub, shell, admin, metrics, readiness, audit, reload, arbiters, workers, not_ready, shutdown })
+        Ok(Self { hub, shell, admin, metrics, readiness, audit, traces, reload, arbiters, workers, not_ready, shutdown })
     }
 
     /// What an in-process test serves requests from.
@@ -272,6 +279,12 @@ impl Program {
     #[must_use]
     pub fn admin(&self) -> Arc<Admin> {
         Arc::clone(&self.admin)
+    }
+
+    /// Where spans wait for the collector, if there is one.
+    #[must_use]
+    pub fn traces(&self) -> Option<Queue> {
+        self.traces.clone()
     }
 
     #[must_use]
@@ -324,6 +337,7 @@ impl Program {
             private: handles.1,
             readiness: self.readiness,
             audit: self.audit,
+            traces: self.traces,
             reload: self.reload,
             logins,
             arbiters: self.arbiters,

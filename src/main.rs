@@ -202,6 +202,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
 fn serve(folder: &Path) -> Result<(), String> {
     let loaded = load(folder)?;
     log_to(&loaded.settings.log)?;
+    telemetry::tell_panics_by_place();
     for warning in loaded.warnings_at(Env::system().now()) {
         tracing::warn!(%warning, "allowed, but worth a thought");
     }

@@ -14,6 +14,7 @@ use super::pulse::Pulse;
 use super::reload::Reload;
 use crate::actor::Logins;
 use crate::audit::Audit;
+use crate::telemetry::export::Queue;
 use crate::web::private::Readiness;
 
 /// From the last connection that is accepted to the first that is cut: in this time its request has come and is under way.
@@ -28,6 +29,9 @@ pub enum Sockets {
     HandedOver,
 }
 
+/// How long a collector that does not answer may hold up the end.
+const LAST_SPANS: Duration = Duration::from_secs(3);
+
 /// A hub that listens.
 pub struct Running {
     pub address: SocketAddr,
@@ -37,6 +41,7 @@ pub struct Running {
     pub(super) private: Option<ServerHandle>,
     pub(super) readiness: Arc<Readiness>,
     pub(super) audit: Audit,
+    pub(super) traces: Option<Queue>,
     /// The files are followed as long as this is there.
     pub(super) reload: Reload,
     pub(super) logins: Logins,
@@ -88,6 +93,9 @@ impl Running {
         }
         // After everyone who has something to tell.
         self.audit.stop().await;
+        if let Some(traces) = self.traces {
+            traces.flush(LAST_SPANS).await;
+        }
         if let Some(private) = self.private {
             private.stop(true).await;
         }

@@ -44,6 +44,7 @@ pub mod surroundings;
 mod text;
 pub mod theme;
 mod together;
+pub mod traces;
 mod validity;
 
 #[cfg(test)]
@@ -82,6 +83,7 @@ pub use service_providers::RegisteredClient;
 pub use settings::SubjectKeys;
 pub use text::in_language;
 pub use theme::Theme;
+pub use traces::TraceHeaders;
 pub use validity::{Flaw, Standing, Validity, in_rfc3339};
 
 use crate::env::Timestamp;
@@ -102,6 +104,8 @@ pub struct Loaded {
     pub subject_keys: SubjectKeys,
     /// What whoever administers the running hub proves itself with; nobody does without.
     pub admin_token: Option<Secret<String>>,
+    /// Headers of each call to the trace collector.
+    pub trace_headers: TraceHeaders,
     /// What the `http` register is called with; empty for another.
     pub register: RegisterCredentials,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
@@ -235,7 +239,7 @@ fn whole(
     let by_id = |(_, connector): &(Source, ConfiguredConnector)| (connector.id.clone(), connector.clone());
     let connectors = judged.connectors.iter().map(by_id).collect();
     let scopes = judged.scopes.1.clone();
-    let settings::Checked { settings, base_url, subject_keys, admin_token, register } = checked;
+    let settings::Checked { settings, base_url, subject_keys, admin_token, trace_headers, register } = checked;
     warnings.extend(settings::warnings(source, &settings));
     warnings.extend(connectors::without_category(&connectors, &settings));
     warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
@@ -257,6 +261,7 @@ fn whole(
         issuer,
         subject_keys,
         admin_token,
+        trace_headers,
         register,
         service_providers,
         data_providers,

@@ -11,6 +11,7 @@ pub use super::audit::AuditLog;
 use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 use super::oauth2::Oauth2Kind;
+pub use super::traces::Traces;
 pub use crate::identity::mapping::Unmapped;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
@@ -81,6 +82,8 @@ pub struct Settings {
     pub log: Log,
     #[serde(default)]
     pub audit: AuditLog,
+    #[serde(default)]
+    pub traces: Traces,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]

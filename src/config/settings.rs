@@ -21,6 +21,7 @@ use super::problem::Problem;
 use super::register::{self, RegisterCredentials};
 use super::secrets;
 use super::source::Source;
+use super::traces::{self, TraceHeaders};
 use super::{connectors, text};
 
 /// What the settings lead to, once they hold.
@@ -30,6 +31,7 @@ pub struct Checked {
     pub base_url: Url,
     pub subject_keys: SubjectKeys,
     pub admin_token: Option<Secret<String>>,
+    pub trace_headers: TraceHeaders,
     pub register: RegisterCredentials,
 }
 
@@ -88,6 +90,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     limits(source, &settings.limits, problems);
     choice(source, &settings.choice, problems);
     audit::check(source, &settings.audit, problems);
+    let trace_headers = traces::check(source, &settings.traces, context, problems);
     if settings.sandbox && !settings.sandbox_public && base_url.as_ref().is_some_and(|url| !address::is_loopback(url)) {
         let what = "lets anyone sign in as anyone, at an address beyond this machine";
         problems.push(source.problem("sandbox", what, "set sandbox = false, or sandbox_public = true if that is what you want"));
@@ -101,7 +104,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
     let register = register.unwrap_or_default();
-    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys, admin_token, register })
+    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys, admin_token, trace_headers, register })
 }
 
 /// `subject_key` is version 1 alone; `subject_keys` holds every version there is.

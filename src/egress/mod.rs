@@ -8,6 +8,7 @@ pub mod guard;
 pub mod kept;
 mod lookups;
 pub mod shared;
+mod traced;
 
 #[cfg(test)]
 pub mod fake;
