@@ -4,8 +4,6 @@
 //! A process of its own: its log is the process's. The tokens of a real identity provider and of a real register are among
 //! the peers (`traces.test.mjs`).
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't look has failed")]
-
 #[cfg(test)]
 #[allow(dead_code, reason = "the whole programs' tests use all of it")]
 mod flow {

@@ -55,6 +55,7 @@ pub struct TestHub {
     pub metrics: Arc<Metrics>,
     hub: Data<Hub>,
     reload: Reload,
+    #[allow(dead_code, reason = "only the canary's process exports")]
     traces: Option<Queue>,
     folder: TempDir,
 }
@@ -187,6 +188,7 @@ impl TestHub {
     }
 
     /// Comes back when every span that waits was sent to the collector.
+    #[allow(dead_code, reason = "only the canary's process exports")]
     pub async fn flush_traces(&self) {
         if let Some(traces) = &self.traces {
             traces.flush(Duration::from_secs(20)).await;
