@@ -13,7 +13,7 @@ use passerelle::config::{self, Environment, Loaded};
 use passerelle::demo::Demo;
 use passerelle::env::Env;
 use passerelle::protocol::catalogue;
-use passerelle::telemetry;
+use passerelle::telemetry::{self, LineFormat};
 
 #[path = "main/audit.rs"]
 mod audit_command;
@@ -330,7 +330,11 @@ fn load(folder: &Path) -> Result<Loaded, String> {
 }
 
 fn log_to(log: &Log) -> Result<(), String> {
-    telemetry::init_logging(log.format, &log.filter).map_err(|fault| fault.to_string())
+    let format = match log.format {
+        LogFormat::Human => LineFormat::Human,
+        LogFormat::Json => LineFormat::Json,
+    };
+    telemetry::init_logging(format, &log.filter).map_err(|fault| fault.to_string())
 }
 
 fn in_system<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {

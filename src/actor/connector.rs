@@ -1,6 +1,8 @@
 //! One actor per identity provider: it owns the connector and how many calls may be under way, so that a slow or
 //! broken identity provider harms nobody else (architecture, rule 4).
 
+mod names;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
+use self::names::{label, span_name};
 use super::health::{Call, Health, PROBE_LIMIT, Standing, Turn};
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::connector::{Connector, ConnectorFault};
@@ -227,29 +230,6 @@ impl Desk {
             }
             None => tracing::info!(%connector, circuit = to.label(), "an identity provider that failed may be used again"),
         }
-    }
-}
-
-/// The name of an operation in metrics.
-const fn label(call: Call) -> &'static str {
-    match call {
-        Call::Begin => "begin",
-        Call::Complete => "complete",
-        Call::SignIn => "sign_in",
-        Call::End => "end",
-        Call::Warm => "warm",
-        Call::Probe => "probe",
-    }
-}
-
-const fn span_name(call: Call) -> &'static str {
-    match call {
-        Call::Begin => "idp begin",
-        Call::Complete => "idp complete",
-        Call::SignIn => "idp sign_in",
-        Call::End => "idp end",
-        Call::Warm => "idp warm",
-        Call::Probe => "idp probe",
     }
 }
 

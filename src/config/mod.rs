@@ -55,6 +55,8 @@ mod committed;
 mod kinds_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod traces_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -23,6 +23,15 @@ const SUPPORT_ID: &str = "support_id";
 const TRACE_ID: &str = "trace_id";
 const SPAN_ID: &str = "span_id";
 
+/// How lines look.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum LineFormat {
+    /// For people.
+    Human,
+    /// For programs.
+    Json,
+}
+
 /// The time, level, target, message, and fields as `name=value`.
 #[derive(Default)]
 pub struct Human(Format<Full, SystemTime>);

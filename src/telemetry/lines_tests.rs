@@ -4,9 +4,8 @@ use std::sync::{Arc, Mutex};
 use serde_json::Value;
 use tracing::Dispatch;
 
-use super::lines_to;
 use super::trace::{self, Tracer};
-use crate::config::model::LogFormat;
+use super::{LineFormat, lines_to};
 use crate::env::Env;
 
 /// Log lines, kept.
@@ -24,10 +23,10 @@ impl Write for Lines {
 
 impl Lines {
     pub fn dispatch(&self) -> Dispatch {
-        self.formatted(LogFormat::Json)
+        self.formatted(LineFormat::Json)
     }
 
-    fn formatted(&self, format: LogFormat) -> Dispatch {
+    fn formatted(&self, format: LineFormat) -> Dispatch {
         let written = self.clone();
         lines_to(move || written.clone(), format, "info").unwrap()
     }
@@ -97,7 +96,7 @@ async fn a_login_that_is_not_traced_is_named_all_the_same() {
 #[tokio::test]
 async fn people_read_the_same() {
     let lines = Lines::default();
-    let trace_id = three_lines(&kept(), &lines.formatted(LogFormat::Human)).await;
+    let trace_id = three_lines(&kept(), &lines.formatted(LineFormat::Human)).await;
     let text = lines.text();
     let [none, inside, page] = text.lines().collect::<Vec<_>>().try_into().unwrap();
     assert!(none.ends_with("of no login count=3"), "{none}");

@@ -7,8 +7,7 @@ use tracing_subscriber::EnvFilter;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::TelemetryFault;
-use super::lines::{Human, Json};
-use crate::config::model::LogFormat;
+use super::lines::{Human, Json, LineFormat};
 use crate::protocol::catalogue::ErrorCode;
 
 /// A log line as loud as the catalogue says of its code: `at_level!(code, field, …, "what happened")`.
@@ -33,7 +32,7 @@ pub fn refused(support_id: Option<&str>, code: ErrorCode, what: &str) {
 ///
 /// # Errors
 /// `Filter`: the filter is malformed; nothing was set up.
-pub fn init_logging(format: LogFormat, filter: &str) -> Result<(), TelemetryFault> {
+pub fn init_logging(format: LineFormat, filter: &str) -> Result<(), TelemetryFault> {
     let dispatch = lines_to(std::io::stderr, format, filter)?;
     // Refused only if a subscriber is there already, as where a test runs several hubs in one process.
     let _already_set = tracing::dispatcher::set_global_default(dispatch);
@@ -44,14 +43,14 @@ pub fn init_logging(format: LogFormat, filter: &str) -> Result<(), TelemetryFaul
 ///
 /// # Errors
 /// As for [`init_logging`].
-pub fn lines_to<W>(writer: W, format: LogFormat, filter: &str) -> Result<Dispatch, TelemetryFault>
+pub fn lines_to<W>(writer: W, format: LineFormat, filter: &str) -> Result<Dispatch, TelemetryFault>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let lines = tracing_subscriber::fmt().with_env_filter(filter_of(filter)?).with_writer(writer).with_ansi(false);
     Ok(match format {
-        LogFormat::Human => lines.event_format(Human::default()).into(),
-        LogFormat::Json => lines.event_format(Json).into(),
+        LineFormat::Human => lines.event_format(Human::default()).into(),
+        LineFormat::Json => lines.event_format(Json).into(),
     })
 }
 
@@ -82,8 +81,8 @@ mod tests {
 
     #[test]
     fn logging_may_begin_twice() {
-        assert_eq!(init_logging(LogFormat::Human, "warn"), Ok(()));
-        assert_eq!(init_logging(LogFormat::Json, "warn,passerelle=debug"), Ok(()));
+        assert_eq!(init_logging(LineFormat::Human, "warn"), Ok(()));
+        assert_eq!(init_logging(LineFormat::Json, "warn,passerelle=debug"), Ok(()));
     }
 
     #[derive(Clone, Default)]
@@ -103,7 +102,7 @@ mod tests {
         for (code, level) in [(ErrorCode::BadRequest, "INFO"), (ErrorCode::Unavailable, "WARN"), (ErrorCode::Internal, "ERROR")] {
             let lines = Lines::default();
             let written = lines.clone();
-            let dispatch = lines_to(move || written.clone(), LogFormat::Json, "info").unwrap();
+            let dispatch = lines_to(move || written.clone(), LineFormat::Json, "info").unwrap();
             tracing::dispatcher::with_default(&dispatch, || {
                 refused(Some("S-1"), code, "it was refused");
                 refused(None, code, "nobody to tell");
@@ -119,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_bad_filter_is_named() {
-        let fault = init_logging(LogFormat::Human, "passerelle=loud").unwrap_err();
+        let fault = init_logging(LineFormat::Human, "passerelle=loud").unwrap_err();
         assert!(fault.to_string().contains("`passerelle=loud`"), "{fault}");
     }
 }

@@ -14,6 +14,7 @@ pub mod otlp;
 mod process;
 pub mod trace;
 
+pub use lines::LineFormat;
 pub(crate) use logging::at_level;
 pub use logging::{check_filter, init_logging, lines_to, refused, tell_panics_by_place};
 pub use metrics::{Declared, Listener, Metrics, StoreMeter};

@@ -177,7 +177,7 @@ mod tests {
 
     #[test]
     fn a_request_is_written_as_the_protocol_has_it() {
-        let login = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01").unwrap();
+        let login = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01").unwrap();
         let link = TraceContext::parse("00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00").unwrap();
         let own = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01").unwrap().span_id;
         let child = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111112-01").unwrap().span_id;
@@ -212,7 +212,7 @@ mod tests {
                     },
                     {
                         "traceId": "4bf92f3577b34da6a3ce929d0e0e4736", "spanId": "1111111111111111",
-                        "parentSpanId": "00f067aa0ba902b7", "name": "POST /api/v2/token", "kind": 2,
+                        "parentSpanId": "00f067aa01a902b7", "name": "POST /api/v2/token", "kind": 2,
                         "startTimeUnixNano": "1800000000000000001", "endTimeUnixNano": "1800000000000000002",
                         "attributes": [
                             { "key": "http.response.status_code", "value": { "intValue": "200" } },

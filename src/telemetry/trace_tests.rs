@@ -5,6 +5,7 @@ use super::*;
 use crate::env::{HandClock, SeededEntropy};
 use async_trait::async_trait;
 use serde_json::Value as Json;
+use std::time::Duration;
 
 #[derive(Clone, Default)]
 struct Kept(Arc<Mutex<Vec<Json>>>);
@@ -41,7 +42,7 @@ impl Hub {
     }
 }
 
-const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";
+const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01";
 
 fn support_id() -> SupportId {
     "7K2M9QX4T0BC".into()

@@ -74,3 +74,34 @@ fn word(method: &Method) -> &'static str {
         _ => "_OTHER",
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use actix_web::test::TestRequest;
+
+    const CALLER: &str = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01";
+
+    #[test]
+    fn several_traceparents_are_as_good_as_none() {
+        let request = || TestRequest::default().append_header((TRACEPARENT, CALLER));
+        assert_eq!(traceparent(&request().to_srv_request()), Some(CALLER));
+        assert_eq!(traceparent(&request().append_header((TRACEPARENT, CALLER)).to_srv_request()), None);
+        assert_eq!(traceparent(&TestRequest::default().to_srv_request()), None);
+    }
+
+    #[test]
+    fn only_the_requests_of_logins_have_spans() {
+        for (path, traced) in [
+            ("/api/v2/authorize", true),
+            ("/api/v2/interaction/x/consent", true),
+            ("/connectors/town/login", true),
+            ("/api/v2/jwks", false),
+            ("/assets/style.css", false),
+            ("/api/v2/token/else", false),
+        ] {
+            let request = TestRequest::default().uri(path).to_srv_request();
+            assert_eq!(begin(&Tracer::off(), &request).span.is_some(), traced, "{path}");
+        }
+    }
+}

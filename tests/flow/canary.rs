@@ -13,7 +13,6 @@ use base64::engine::general_purpose::{STANDARD, URL_SAFE_NO_PAD};
 use josekit::jwk::Jwk;
 use josekit::jwk::alg::ec::EcCurve;
 use passerelle::app::{self, explain};
-use passerelle::config::model::LogFormat;
 use passerelle::config::{self, Environment};
 use passerelle::env::Env;
 use passerelle::telemetry;
@@ -191,7 +190,7 @@ fn files() -> Vec<(&'static str, String)> {
 async fn post(hub: &TestHub, path: &str, pairs: &[(&str, &str)]) -> Answer {
     let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
     let form = ("content-type", "application/x-www-form-urlencoded");
-    let traceparent = ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01");
+    let traceparent = ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01");
     hub.send(TestRequest::post().uri(path).insert_header(form).insert_header(traceparent).set_payload(body)).await
 }
 
@@ -390,7 +389,7 @@ async fn outputs(hub: &TestHub, net: &Net) {
 async fn no_secret_and_no_identity_comes_out_anywhere() {
     let net = Net::default();
     let log = Log(net.clone());
-    let lines = telemetry::lines_to(move || log.clone(), LogFormat::Json, FILTER).unwrap();
+    let lines = telemetry::lines_to(move || log.clone(), telemetry::LineFormat::Json, FILTER).unwrap();
     tracing::dispatcher::set_global_default(lines).unwrap();
     let mut canaries = Canaries::default();
     for (name, value) in IDENTITIES.into_iter().chain([
