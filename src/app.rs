@@ -5,6 +5,7 @@
 pub mod administer;
 mod audit;
 pub mod check;
+mod counted;
 pub mod explain;
 pub mod handed;
 pub mod health;
@@ -40,6 +41,7 @@ use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::{Running, Sockets};
 use self::settled::{allowed, identity_source, limits, rules, workers};
+use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Logouts, Means};
 use crate::audit::Audit;
@@ -165,8 +167,7 @@ impl Program {
         let store = store(loaded, &metrics);
         let traces = traces.start();
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
-        let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } =
-            keys::share(keys, &settings.keys, &env, &audit);
+        let shared_keys = keys::share(keys, &settings.keys, &env, &audit);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
         let register = register::share(register, Duration::from_secs(settings.limits.reload_seconds));
         let workers = workers(settings.limits.workers);
@@ -184,7 +185,17 @@ impl Program {
                 arbiters: handles.clone(),
             },
         );
+        let ongoing = Arc::new(Ongoing::default());
+        let looked = counted::Looked {
+            federation: federation.clone(),
+            client_keys: Arc::clone(&client_keys),
+            keys: shared_keys.clone(),
+            ongoing: Arc::clone(&ongoing),
+            env: env.clone(),
+        };
+        counted::follow(loaded, looked, &metrics);
         let reload = Follower {
+            naming: counted::Naming::of(loaded),
             files: loaded.files.clone(),
             connectors: connector_means,
             publication,
@@ -203,7 +214,7 @@ impl Program {
         };
         let grants = Arc::new(Grants {
             store: Arc::clone(&store),
-            signer: Arc::clone(&keyring) as Arc<_>,
+            signer: Arc::clone(&shared_keys.ring) as Arc<_>,
             gate: Arc::new(connectors.clone()) as Arc<dyn Gate>,
             federation: federation.clone(),
             client_keys,
@@ -216,7 +227,7 @@ impl Program {
             platform: settings.platform,
             issuer: loaded.issuer.clone(),
             amr_marker: settings.amr_marker.clone(),
-            own_keys,
+            own_keys: shared_keys.own,
             lives: Lives {
                 code: settings.lifetimes.code(),
                 access_token: settings.lifetimes.access_token(),
@@ -233,6 +244,7 @@ impl Program {
             register,
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
+            ongoing,
             identity_source: identity_source(loaded),
             identity_rules: rules(loaded),
             callback_base: format!("{}/api/v2/callback/", settings.base_url),
@@ -253,8 +265,8 @@ impl Program {
             logo: loaded.theme.logo.clone(),
             sandbox: if settings.sandbox { Sandbox::On } else { Sandbox::Off },
             federation,
-            keyring,
-            upstream_keys,
+            keyring: shared_keys.ring,
+            upstream_keys: shared_keys.upstream,
             key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token()) + JWKS_CACHE,
             env,
         });
@@ -373,7 +385,7 @@ fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
     let counted = Arc::downgrade(&store);
     metrics.sample_with(move |metrics| {
         if let Some(store) = counted.upgrade() {
-            metered::report_records(store.as_ref(), metrics);
+            metered::report_records(store.as_ref(), &capacities, metrics);
         }
     });
     store

@@ -95,6 +95,12 @@ enum Command {
         #[arg(long)]
         markdown: bool,
     },
+    /// List every metric.
+    Metrics {
+        /// As the Markdown table of the documentation.
+        #[arg(long)]
+        markdown: bool,
+    },
     /// Levels of assurance.
     Acr {
         #[command(subcommand)]
@@ -186,6 +192,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Demo { port } => demo(port)?,
         Command::Errors { markdown: true } => print!("{}", catalogue::markdown()),
         Command::Errors { markdown: false } => print!("{}", catalogue::table()),
+        Command::Metrics { markdown } => print!("{}", metrics(markdown)?),
         Command::Acr { command: AcrCommand::Explain { config, sp, idp, acr, claims } } => {
             let explanation = app::explain::explain(&load(&config)?, &sp, &idp, &acr, claims.as_deref());
             print!("{}", explanation.map_err(|unknown| unknown.to_string())?);
@@ -197,6 +204,12 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Schemas { write, reference } => schemas(write.as_deref(), reference.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)
+}
+
+fn metrics(markdown: bool) -> Result<String, String> {
+    let metrics = telemetry::Metrics::new(Env::system().now()).map_err(|fault| fault.to_string())?;
+    let name = |metric: &telemetry::Declared| format!("{}\n", metric.name);
+    Ok(if markdown { telemetry::page(metrics.declared()) } else { metrics.declared().iter().map(name).collect() })
 }
 
 fn serve(folder: &Path) -> Result<(), String> {

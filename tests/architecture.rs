@@ -28,7 +28,6 @@ const LONG_FILES: &[(&str, &str)] = &[
     ("config/tests.rs", "one table of bad files and their messages"),
     ("protocol/authorize/tests.rs", "one table for the ordered checks, a row each"),
     ("protocol/catalogue.rs", "one row for each error code"),
-    ("telemetry/metrics.rs", "every metric there is, and one test that counts each of them"),
     ("web/pages/gallery.rs", "every page in every state, to be looked at"),
     ("web/shell.rs", "the shell and the real-socket tests of its order"),
 ];

@@ -12,11 +12,13 @@ use std::path::Path;
 
 use passerelle::env::Timestamp;
 use passerelle::protocol::catalogue::ErrorCode;
-use passerelle::telemetry::Metrics;
+use passerelle::telemetry::{Metrics, Sort, page};
 use serde::Deserialize;
 
 #[path = "dashboards/promql.rs"]
 mod promql;
+#[path = "dashboards/rules.rs"]
+mod rules;
 
 use promql::{Selector, in_legend, matched, names};
 
@@ -26,6 +28,16 @@ struct Dashboard {
     uid: String,
     panels: Vec<Panel>,
     templating: Templating,
+    #[serde(default)]
+    links: Vec<Link>,
+}
+
+#[derive(Deserialize)]
+#[serde(rename_all = "camelCase")]
+struct Link {
+    url: String,
+    keep_time: bool,
+    include_vars: bool,
 }
 
 #[derive(Deserialize)]
@@ -115,8 +127,7 @@ fn declared() -> BTreeMap<String, BTreeSet<String>> {
     let mut all = BTreeMap::from([(FROM_PROMETHEUS.to_owned(), BTreeSet::new())]);
     for metric in metrics.declared() {
         let labels: BTreeSet<String> = metric.labels.iter().cloned().collect();
-        // The convention for histograms: one that departs from it has its queries fail here.
-        if metric.name.ends_with("_duration_seconds") {
+        if metric.sort == Sort::Histogram {
             let of_buckets = labels.iter().cloned().chain(["le".to_owned()]).collect();
             all.insert(format!("{}_bucket", metric.name), of_buckets);
             all.insert(format!("{}_sum", metric.name), labels.clone());
@@ -131,12 +142,15 @@ fn declared() -> BTreeMap<String, BTreeSet<String>> {
 /// A histogram's three names are one metric.
 fn family(name: &str) -> &str {
     let base = ["_bucket", "_sum", "_count"].iter().find_map(|suffix| name.strip_suffix(suffix));
-    base.filter(|base| base.ends_with("_duration_seconds")).unwrap_or(name)
+    base.filter(|base| base.ends_with("_seconds")).unwrap_or(name)
 }
 
 /// Names in `expression` that lead nowhere, each with what is wrong.
 fn unknown_names(expression: &str) -> Vec<String> {
-    let declared = declared();
+    unknown_among(&declared(), expression)
+}
+
+fn unknown_among(declared: &BTreeMap<String, BTreeSet<String>>, expression: &str) -> Vec<String> {
     let names = names(expression);
     let mut faults = Vec::new();
     let mut any: BTreeSet<&str> = OF_THE_SCRAPE.into();
@@ -261,7 +275,7 @@ fn read_dashboards() -> Vec<Dashboard> {
         serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
     });
     let dashboards: Vec<Dashboard> = parsed.collect();
-    assert!(!dashboards.is_empty(), "dashboards/ holds no dashboard");
+    assert_eq!(dashboards.len(), 5, "each question has its dashboard, and docs and links name five");
     dashboards
 }
 
@@ -290,10 +304,27 @@ fn panels_lie_side_by_side() {
 }
 
 #[test]
-fn each_dashboard_has_an_address_of_its_own() {
+fn each_dashboard_has_an_address_of_its_own_and_leads_to_the_others() {
     let dashboards = read_dashboards();
-    let uids: BTreeSet<_> = dashboards.iter().map(|dashboard| &dashboard.uid).collect();
+    let uids: BTreeSet<String> = dashboards.iter().map(|dashboard| format!("/d/{}", dashboard.uid)).collect();
     assert_eq!(uids.len(), dashboards.len());
+    for dashboard in &dashboards {
+        let mut reached: BTreeSet<String> = dashboard.links.iter().map(|link| link.url.clone()).collect();
+        reached.insert(format!("/d/{}", dashboard.uid));
+        assert_eq!(reached, uids, "{}", dashboard.uid);
+        assert!(
+            dashboard.links.iter().all(|link| link.keep_time && link.include_vars),
+            "{}: a link loses what was chosen",
+            dashboard.uid
+        );
+    }
+}
+
+#[test]
+fn the_reference_is_what_the_program_prints() {
+    let metrics = Metrics::new(Timestamp::from_seconds(1)).unwrap();
+    let written = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
+    assert!(written == page(metrics.declared()), "docs/metrics.md is old: passerelle metrics --markdown > docs/metrics.md");
 }
 
 /// The checks above can fail: each change breaks one rule of a dashboard that keeps them all.

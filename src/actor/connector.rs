@@ -1,6 +1,7 @@
 //! One actor per identity provider: it owns the connector and how many calls may be under way, so that a slow or
 //! broken identity provider harms nobody else (architecture, rule 4).
 
+mod asked;
 mod names;
 
 use std::future::Future;
@@ -12,16 +13,21 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
+use self::asked::{Asked, Begin, Complete, End, Posted, SignIn, Warm};
 use self::names::{label, span_name};
-use super::health::{Call, Health, PROBE_LIMIT, Standing, Turn};
+use super::health::{Call, Health, PROBE_LIMIT, Standing, Turn, Verdict, verdict};
+use super::live::Live;
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::connector::{Connector, ConnectorFault};
 use crate::env::Env;
 use crate::ids::ConnectorId;
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::Metrics;
 use crate::telemetry::trace::{self, Party, Scope};
+use crate::telemetry::{Judged, Metrics};
+
+/// The actor's name in metrics.
+const ACTOR: &str = "connector";
 
 /// The longest that one upstream step may take: token, keys and userinfo, six seconds each (decisions 10).
 const STEP_LIMIT: Duration = PROBE_LIMIT;
@@ -52,6 +58,8 @@ pub struct ConnectorActor {
     desk: Arc<Desk>,
     /// A probe is under way, or will be.
     probing: bool,
+    /// From the actor's start to its end.
+    live: Option<Live>,
 }
 
 /// Where each call is admitted, made and judged.
@@ -66,26 +74,6 @@ struct Desk {
     surroundings: Surroundings,
 }
 
-#[derive(Message)]
-#[rtype(result = "Result<Left, ConnectorFault>")]
-struct Begin(Departure, Scope);
-
-#[derive(Message)]
-#[rtype(result = "Result<Authentication, ConnectorFault>")]
-struct Complete(Attempt, Arrival, Scope);
-
-#[derive(Message)]
-#[rtype(result = "Result<SignedIn, ConnectorFault>")]
-struct SignIn(Typed, Scope);
-
-#[derive(Message)]
-#[rtype(result = "Result<Option<Url>, ConnectorFault>")]
-struct End(Farewell, Scope);
-
-#[derive(Message)]
-#[rtype(result = "Result<(), ConnectorFault>")]
-struct Warm;
-
 impl ConnectorActor {
     pub fn new(
         id: ConnectorId,
@@ -96,7 +84,7 @@ impl ConnectorActor {
     ) -> Self {
         let calls = Arc::new(Semaphore::new(limits.calls));
         let places = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
-        Self { desk: Arc::new(Desk { id, connector, limits, calls, places, health, surroundings }), probing: false }
+        Self { desk: Arc::new(Desk { id, connector, limits, calls, places, health, surroundings }), probing: false, live: None }
     }
 
     /// Has the actor started, and gives the way to it.
@@ -182,6 +170,7 @@ impl Desk {
             .unwrap_or_else(|_| Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the step took too long")));
         let (told, took) = (outcome.as_ref().map(|_| ()).map_err(|fault| fault.code), started.elapsed());
         self.surroundings.metrics.connector_call(&self.id, label(call), told, took);
+        self.judge(call, told);
         self.tell(pass.settle(told, took, env.now()));
         outcome
     }
@@ -210,9 +199,22 @@ impl Desk {
         self.tell(pass.settle(told, started.elapsed(), env.now()));
     }
 
+    fn judge(&self, call: Call, outcome: Result<(), ErrorCode>) {
+        let judged = match (call, verdict(call, outcome)) {
+            // Nobody waited.
+            (Call::Warm | Call::Probe, _) | (_, Verdict::Neither) => return,
+            (_, Verdict::Well) => Judged::Well,
+            (_, Verdict::Ill(_)) => Judged::Ill,
+        };
+        self.surroundings.metrics.connector_judged(&self.id, judged);
+    }
+
     /// A call that never began: counted, and no time of it is measured.
     fn spared(&self, call: Call, code: ErrorCode, why: &str) -> ConnectorFault {
         self.surroundings.metrics.connector_spared(&self.id, label(call), code);
+        if !matches!(call, Call::Warm | Call::Probe) {
+            self.surroundings.metrics.connector_judged(&self.id, Judged::Ill);
+        }
         ConnectorFault::new(code, why)
     }
 
@@ -237,63 +239,11 @@ impl Actor for ConnectorActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
+        self.live = Some(Live::new(&self.desk.surroundings.metrics, ACTOR));
         // Metadata is fetched ahead of the first login; the start of the hub never waits for it.
-        ctx.notify(Warm);
+        ctx.notify(Posted { message: Warm, at: Instant::now(), scope: Scope::default() });
         // Its predecessor may have left it in trouble.
         self.watch(ctx);
-    }
-}
-
-impl Handler<Begin> for ConnectorActor {
-    type Result = ResponseActFuture<Self, Result<Left, ConnectorFault>>;
-    fn handle(&mut self, Begin(departure, scope): Begin, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::Begin, scope, move |desk| async move { desk.connector.begin(departure).await })
-    }
-}
-
-impl Handler<Complete> for ConnectorActor {
-    type Result = ResponseActFuture<Self, Result<Authentication, ConnectorFault>>;
-    fn handle(&mut self, Complete(attempt, arrival, scope): Complete, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::Complete, scope, move |desk| async move {
-            let outcome = desk.connector.complete(attempt, arrival).await;
-            if let (Ok(_), Some(seconds)) = (&outcome, desk.connector.skew_seconds()) {
-                #[expect(clippy::cast_precision_loss, reason = "a skew of 2^52 seconds is beyond every clock")]
-                desk.surroundings.metrics.connector_clock_skew(&desk.id, seconds as f64);
-            }
-            outcome
-        })
-    }
-}
-
-impl Handler<SignIn> for ConnectorActor {
-    type Result = ResponseActFuture<Self, Result<SignedIn, ConnectorFault>>;
-    fn handle(&mut self, SignIn(typed, scope): SignIn, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::SignIn, scope, move |desk| async move {
-            match desk.connector.password_page() {
-                Some(page) => page.sign_in(typed).await,
-                None => Err(ConnectorFault::new(ErrorCode::Internal, "this connector has no page with a password")),
-            }
-        })
-    }
-}
-
-impl Handler<End> for ConnectorActor {
-    type Result = ResponseActFuture<Self, Result<Option<Url>, ConnectorFault>>;
-    fn handle(&mut self, End(farewell, scope): End, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::End, scope, move |desk| async move { desk.connector.end(farewell).await })
-    }
-}
-
-impl Handler<Warm> for ConnectorActor {
-    type Result = ResponseActFuture<Self, Result<(), ConnectorFault>>;
-    fn handle(&mut self, _: Warm, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::Warm, Scope::default(), move |desk| async move {
-            let outcome = desk.connector.warm().await;
-            if let Err(fault) = &outcome {
-                tracing::warn!(connector = %desk.id, %fault, "the identity provider is not ready; it is asked again at the next login");
-            }
-            outcome
-        })
     }
 }
 
@@ -339,13 +289,13 @@ impl ConnectorHandle {
     /// The connector's fault; `IdpBusy` beyond its limits; `IdpInTrouble` while it is left alone; `IdpTimeout` if its
     /// actor says nothing in time; `Internal` if its actor has died.
     pub async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
-        self.ask(Begin(departure, trace::current())).await
+        self.ask(Begin(departure)).await
     }
 
     /// # Errors
     /// As for `begin`.
     pub async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
-        self.ask(Complete(attempt, arrival, trace::current())).await
+        self.ask(Complete(attempt, arrival)).await
     }
 
     /// Judges what was typed on the connector's own page.
@@ -353,13 +303,13 @@ impl ConnectorHandle {
     /// # Errors
     /// As for `begin`.
     pub async fn sign_in(&self, typed: Typed) -> Result<SignedIn, ConnectorFault> {
-        self.ask(SignIn(typed, trace::current())).await
+        self.ask(SignIn(typed)).await
     }
 
     /// # Errors
     /// As for `begin`.
     pub async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
-        self.ask(End(farewell, trace::current())).await
+        self.ask(End(farewell)).await
     }
 
     /// # Errors
@@ -370,11 +320,10 @@ impl ConnectorHandle {
 
     async fn ask<M, T>(&self, message: M) -> Result<T, ConnectorFault>
     where
-        M: Message<Result = Result<T, ConnectorFault>> + Send + 'static,
+        M: Asked + Message<Result = Result<T, ConnectorFault>> + Send + 'static,
         T: Send + 'static,
-        ConnectorActor: Handler<M>,
     {
-        match self.address.send(message).timeout(self.patience).await {
+        match self.address.send(Posted { message, at: Instant::now(), scope: trace::current() }).timeout(self.patience).await {
             Ok(outcome) => outcome,
             Err(MailboxError::Timeout) => {
                 Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the connector's actor said nothing in time"))

@@ -17,7 +17,7 @@ use std::collections::BTreeSet;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use self::blame::Verdict;
+pub use self::blame::{Verdict, verdict};
 use self::breaker::{Breaker, Leave};
 pub use self::breaker::{Call, Condition, PROBE_LIMIT, Standing};
 use self::window::Window;
@@ -120,7 +120,7 @@ impl Pass {
         self.settled = true;
         let mut state = self.health.state();
         let before = state.breaker.condition(now);
-        let verdict = blame::verdict(self.call, outcome);
+        let verdict = verdict(self.call, outcome);
         match verdict {
             Verdict::Well => state.window.record(now, self.call, Ok(()), took),
             Verdict::Ill(code) => state.window.record(now, self.call, Err(code), took),

@@ -7,13 +7,14 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
+use super::live::Live;
 use super::logins::{Ended, Reply};
 use super::means::Means;
 use super::steps::{self, BrowserStep, Cached};
 use crate::ids::InteractionHash;
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::Metrics;
 
 /// Without a step for this long, an actor gives its memory back; the store keeps the login.
 const IDLE: Duration = Duration::from_secs(15);
@@ -36,39 +37,12 @@ pub(super) struct LoginActor {
     live: Option<Live>,
 }
 
-/// Counts an actor as live until it is dropped, which a panic and a stopped arbiter do as well: those call no `stopped`.
-struct Live {
-    metrics: Arc<Metrics>,
-    end: End,
-}
-
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum End {
-    /// It gave its memory back in peace.
-    Asleep,
-    /// It was cut off.
-    Cut,
-}
-
-impl Live {
-    fn new(metrics: &Arc<Metrics>) -> Self {
-        metrics.actor_activated(ACTOR);
-        Self { metrics: Arc::clone(metrics), end: End::Cut }
-    }
-}
-
-impl Drop for Live {
-    fn drop(&mut self) {
-        match self.end {
-            End::Asleep => self.metrics.actor_passivated(ACTOR),
-            End::Cut => self.metrics.actor_stopped(ACTOR),
-        }
-    }
-}
-
 #[derive(Message)]
 #[rtype(result = "Result<Reply, Ended>")]
-pub(super) struct Take(pub BrowserStep);
+pub(super) struct Take {
+    pub step: BrowserStep,
+    pub sent: Instant,
+}
 
 impl LoginActor {
     pub(super) fn new(hash: InteractionHash, means: Arc<Means>) -> Self {
@@ -103,7 +77,7 @@ impl LoginActor {
         ctx.run_later(IDLE, move |actor, ctx| {
             if actor.stepped == stepped && !actor.running && actor.queue.is_empty() {
                 if let Some(live) = &mut actor.live {
-                    live.end = End::Asleep;
+                    live.falls_asleep();
                 }
                 ctx.stop();
             } else {
@@ -117,7 +91,7 @@ impl Actor for LoginActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
-        self.live = Some(Live::new(&self.means.metrics));
+        self.live = Some(Live::new(&self.means.metrics, ACTOR));
         self.passivate_when_idle(ctx);
     }
 }
@@ -125,7 +99,8 @@ impl Actor for LoginActor {
 impl Handler<Take> for LoginActor {
     type Result = ResponseFuture<Result<Reply, Ended>>;
 
-    fn handle(&mut self, Take(step): Take, ctx: &mut Self::Context) -> Self::Result {
+    fn handle(&mut self, Take { step, sent }: Take, ctx: &mut Self::Context) -> Self::Result {
+        self.means.metrics.actor_took(ACTOR, sent.elapsed());
         if self.queue.len() >= MOST_WAITING {
             return Box::pin(async { Err(Ended::Hub(ErrorCode::Busy)) });
         }
@@ -136,27 +111,5 @@ impl Handler<Take> for LoginActor {
         self.queue.push_back((step, reply));
         self.next(ctx);
         Box::pin(async move { answer.await.unwrap_or(Err(Ended::Interrupted)) })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::env::Timestamp;
-
-    #[test]
-    fn an_actor_that_panics_is_not_counted_as_live() {
-        let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
-        let (held, mut asleep) = (Live::new(&metrics), Live::new(&metrics));
-        asleep.end = End::Asleep;
-        let panicked = std::panic::catch_unwind(std::panic::AssertUnwindSafe(move || {
-            let _live = held;
-            panic!("in a step");
-        }));
-        assert!(panicked.is_err());
-        drop(asleep);
-        let text = metrics.render();
-        assert!(text.contains("passerelle_actors_live{actor=\"login\"} 0"), "{text}");
-        assert!(text.contains("passerelle_actors_passivated_total{actor=\"login\"} 1"), "{text}");
     }
 }

@@ -7,17 +7,19 @@ use std::time::Duration;
 
 use actix::prelude::*;
 use tokio::sync::oneshot;
+use tokio::time::Instant;
 
 use super::admission::Admission;
 use super::audited;
 use super::login::{LoginActor, Take};
 use super::means::Means;
+use super::ongoing::Spot;
 use super::steps::{self, BrowserStep};
 use crate::audit::Name;
 use crate::env::Timestamp;
 use crate::grant::store_code;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
-use crate::login::{Answer, Answered, Login, Request, State, Ticket};
+use crate::login::{Answer, Answered, Login, Request, Spent, State, Ticket};
 use crate::protocol::acr::Level;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
@@ -151,6 +153,7 @@ impl Logins {
             expires_at: now + means.login_life,
             hint_followed: false,
             returned: None,
+            spent: Spent::default(),
         };
         let expires_at = ticket.expires_at;
         let login = Login::open(ticket);
@@ -158,6 +161,8 @@ impl Logins {
         let draft = Draft { value, expires_at: steps::keep_until(&login, now), families: Arc::default() };
         means.store.insert(steps::key(&hash), draft, now).await.map_err(|fault| Unserved(store_code(&fault)))?;
         means.metrics.login_reached(login.state.name());
+        means.ongoing.sweep(now, &means.metrics);
+        means.ongoing.moved(expires_at, None, Spot::of(&login));
         let audit = &means.grants.audit;
         audit.tell(|| audited::of(Name::AuthorizationReceived, &login).level(login.ticket.request.level));
         Ok(Opened { cookie: Secret::new(cookie), hash, expires_at })
@@ -209,11 +214,11 @@ impl Logins {
 
     async fn ask(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, Ended> {
         // An actor that has just passivated leaves its address behind; the second try starts a new one.
-        if let Ok(outcome) = self.actor(hash).send(Take(step.clone())).await {
+        if let Ok(outcome) = self.actor(hash).send(Take { step: step.clone(), sent: Instant::now() }).await {
             return outcome;
         }
         self.forget(hash);
-        self.actor(hash).send(Take(step)).await.unwrap_or(Err(Ended::Interrupted))
+        self.actor(hash).send(Take { step, sent: Instant::now() }).await.unwrap_or(Err(Ended::Interrupted))
     }
 
     fn actor(&self, hash: &InteractionHash) -> Addr<LoginActor> {

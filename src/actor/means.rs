@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::ongoing::Ongoing;
 use super::registry::Connectors;
 use crate::assurance::Platform;
 use crate::config::Current;
@@ -25,6 +26,8 @@ pub struct Means {
     pub register: Option<Arc<dyn Register>>,
     pub grants: Arc<Grants>,
     pub metrics: Arc<Metrics>,
+    /// Logins without an outcome, counted.
+    pub ongoing: Arc<Ongoing>,
     pub identity_source: IdentitySource,
     pub identity_rules: Rules,
     /// `{base_url}/api/v2/callback/`.

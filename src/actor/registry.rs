@@ -183,8 +183,12 @@ impl Registry {
         let seen = Arc::downgrade(&connectors.actors);
         metrics.sample_with(move |metrics| {
             metrics.connectors_cleared();
-            if let Some(actors) = seen.upgrade() {
-                actors.load().iter().for_each(|(id, entry)| entry.handle.report(id, metrics));
+            let Some(actors) = seen.upgrade() else { return };
+            for (id, entry) in actors.load().iter() {
+                entry.handle.report(id, metrics);
+                if let Some(at) = entry.plan.connector.keys_fetched_at() {
+                    metrics.connector_keys_fetched(id, at);
+                }
             }
         });
         let surroundings = Surroundings { env, metrics };

@@ -1,24 +1,28 @@
 //! One step of a login, from the store and back: load, decide, store, act, decide, store, answer.
 
+mod clock;
+
 use std::sync::Arc;
 use std::time::Duration;
 
+use self::clock::{Clock, Whose};
 use super::admission::Place;
 use super::audited::Trail;
 use super::identify;
 use super::logins::{Ended, Reply, Standing};
 use super::means::Means;
+use super::ongoing::Spot;
 use super::reuse;
 use crate::connector::ConnectorFault;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_code};
-use crate::ids::{InteractionHash, Secret};
+use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Report, Request, Save, Step, Then, World};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
 use crate::store::{Key, Kind, Replaced, Version};
-use crate::telemetry::at_level;
 use crate::telemetry::trace::{self, Scope, Span};
+use crate::telemetry::{Outcome, at_level};
 
 /// As [`login::State::name`] calls it.
 const FAILED: &str = "failed";
@@ -116,7 +120,9 @@ fn tell(span: &mut Span, taken: &Result<(Cached, Answer), Interrupted>) {
 }
 
 async fn step(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
-    let Cached { login, mut version, mut until } = current;
+    let Cached { mut login, mut version, mut until } = current;
+    let mut clock = Clock::start(&mut login, means.env.now());
+    let (mut spot, mut chosen) = (Spot::of(&login), login.state.connector().cloned());
     let sp = login.ticket.request.client_id.clone();
     let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);
     let consent = match means.federation.load().active(&sp).map(|sp| sp.registration.consent) {
@@ -143,13 +149,21 @@ async fn step(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
     let mut trail = Trail::new(means, &login, &request);
     let mut step = login::on_request(login, request, &world(means.env.now()));
     loop {
-        let Step { login, save, then } = step;
+        let Step { mut login, save, then } = step;
+        clock.note(&mut login);
+        chosen = login.state.connector().cloned().or(chosen);
         if save == Save::Yes {
             (version, until) = store(means, &login, version).await?;
+            if !Spot::stays(&login) {
+                let now_at = Spot::of(&login);
+                means.ongoing.moved(login.ticket.expires_at, spot.as_ref(), now_at.clone());
+                spot = now_at;
+            }
         }
         match then {
             Then::Answer(answer) => {
-                observe(means, before, &login, &answer);
+                clock.note(&mut login);
+                observe(means, before, &login, chosen.as_ref(), &answer);
                 trail.end(&login, &answer);
                 return Ok((Cached { login, version, until }, answer));
             }
@@ -158,7 +172,8 @@ async fn step(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
                     browser.place.leave();
                 }
                 trail.before(&login, &effect);
-                let report = perform(means, &login, *effect).await;
+                let whose = Whose::of(&effect);
+                let report = clock.during(whose, perform(means, &login, *effect)).await;
                 trail.after(&report);
                 step = login::on_report(login, report, &world(means.env.now()));
             }
@@ -195,20 +210,29 @@ async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
 }
 
 /// Tells the operator what went wrong, by the id that the person reads on the page.
-fn told(support_id: &str, connector: &crate::ids::ConnectorId, fault: &ConnectorFault) -> ErrorCode {
+fn told(support_id: &str, connector: &ConnectorId, fault: &ConnectorFault) -> ErrorCode {
     at_level!(fault.code, support_id, %connector, detail = fault.detail, "an identity provider's step failed");
     fault.code
 }
 
-fn observe(means: &Means, before: &'static str, login: &Login, answer: &Answer) {
+fn observe(means: &Means, before: &'static str, login: &Login, chosen: Option<&ConnectorId>, answer: &Answer) {
+    let (metrics, sp) = (&means.metrics, &login.ticket.request.client_id);
     let after = login.state.name();
     if before != after {
-        means.metrics.login_reached(after);
+        metrics.login_reached(after);
         match (login.end(), answer) {
             // It was counted when it failed; now the service provider hears of it.
             _ if before == FAILED => {}
-            (Some(end), _) => means.metrics.login_ended(if end.is_ok() { "granted" } else { "refused" }, end.err()),
-            (None, Answer::Problem(problem)) if after == FAILED => means.metrics.login_ended(FAILED, Some(problem.code)),
+            (Some(Ok(())), _) => {
+                metrics.login_ended(Outcome::Granted, sp, chosen, 1);
+                metrics.login_granted(&clock::parts(&login.ticket.spent), means.env.now());
+            }
+            (Some(Err(code)), _) => metrics.login_ended(Outcome::Refused(code), sp, chosen, 1),
+            // Counted as abandoned once its second is past.
+            (None, _) if Spot::stays(login) => {}
+            (None, Answer::Problem(problem)) if after == FAILED => {
+                metrics.login_ended(Outcome::Failed(problem.code), sp, chosen, 1);
+            }
             (None, _) => {}
         }
     }

@@ -39,6 +39,8 @@ pub struct Service {
     /// What comes first on its choice page.
     pub order: Arc<Order>,
     pub logo: Option<Logo>,
+    /// Its class in metrics, where its file names one.
+    pub class: Option<Arc<str>>,
     pub keys: KeySource,
     /// How its answers are encrypted; only signed without.
     pub encryption: Option<AnswerEncryption>,
@@ -105,6 +107,7 @@ impl Service {
                 false => Arc::new(Order::of(own_order, hubs_order)),
             },
             logo: client.logo.clone(),
+            class: file.class.as_deref().map(Arc::from),
             keys: client.keys.clone(),
             encryption: client.encryption,
         }
@@ -264,6 +267,11 @@ impl Federation {
     #[must_use]
     pub fn data_provider(&self, client_id: &ClientId) -> Option<&Arc<DataProvider>> {
         self.data_providers.get(client_id)
+    }
+
+    /// Every data provider, active or not.
+    pub fn data_providers(&self) -> impl Iterator<Item = &Arc<DataProvider>> {
+        self.data_providers.values()
     }
 
     /// Every data provider that is answered.

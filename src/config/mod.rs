@@ -25,6 +25,7 @@ pub mod files;
 pub mod ldap;
 pub mod logo;
 pub mod mapping;
+pub mod metrics;
 pub mod model;
 pub mod oauth2;
 mod oidc;

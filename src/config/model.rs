@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 pub use super::audit::AuditLog;
 use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
+pub use super::metrics::MetricLabels;
 use super::oauth2::Oauth2Kind;
 pub use super::traces::Traces;
 pub use crate::identity::mapping::Unmapped;
@@ -84,6 +85,8 @@ pub struct Settings {
     pub audit: AuditLog,
     #[serde(default)]
     pub traces: Traces,
+    #[serde(default)]
+    pub metrics: MetricLabels,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -398,6 +401,10 @@ pub struct ServiceProvider {
     /// Version of the subjects' key that its users' `sub` are made with. Default: the newest. The same in a whole sector.
     #[serde(default)]
     pub subject_key_version: Option<u32>,
+    /// Its class in metrics, where `[metrics] service_provider_labels = "class"`: 1 to 32 characters of a-z, 0-9 and -.
+    /// Default: the platform and the rules, as `standard/federation`.
+    #[serde(default)]
+    pub class: Option<String>,
     /// SVG or PNG of at most 64 KiB, shown beside its name; the path counts from this file's folder.
     #[serde(default)]
     pub logo: Option<PathBuf>,

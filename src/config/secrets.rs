@@ -3,6 +3,7 @@
 use std::path::{Path, PathBuf};
 
 use crate::digest;
+use crate::env::Timestamp;
 use crate::ids::Secret;
 
 use super::Context;
@@ -31,6 +32,14 @@ pub fn resolve(source: &Source, key: &str, reference: &SecretRef, context: &Cont
 pub struct DatedSecret {
     pub sha256: [u8; 32],
     pub validity: Validity,
+}
+
+impl DatedSecret {
+    /// When the last of them is over; `None` if one has no end, or there is none.
+    #[must_use]
+    pub fn last_end(secrets: &[Self]) -> Option<Timestamp> {
+        secrets.iter().map(|secret| secret.validity.not_after).collect::<Option<Vec<_>>>()?.into_iter().max()
+    }
 }
 
 /// The hash of a secret is as good as nothing to a thief, and still nobody's to read.
@@ -105,4 +114,21 @@ fn from_hex(text: &str) -> Option<[u8; 32]> {
         })
         .collect();
     bytes.try_into().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn secret(not_after: Option<u64>) -> DatedSecret {
+        let validity = Validity { not_before: None, not_after: not_after.map(Timestamp::from_seconds) };
+        DatedSecret { sha256: [0; 32], validity }
+    }
+
+    #[test]
+    fn a_client_is_locked_out_when_its_last_secret_ends() {
+        assert_eq!(DatedSecret::last_end(&[secret(Some(5)), secret(Some(9))]), Some(Timestamp::from_seconds(9)));
+        assert_eq!(DatedSecret::last_end(&[secret(Some(5)), secret(None)]), None);
+        assert_eq!(DatedSecret::last_end(&[]), None);
+    }
 }

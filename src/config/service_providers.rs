@@ -13,6 +13,7 @@ use super::address::{self, Http};
 use super::client_auth;
 use super::client_keys::{self, AnswerEncryption, GivenKeys, KeySource};
 use super::connector_rules::Admitted;
+use super::connectors;
 use super::logo::Logo;
 use super::model::ServiceProvider;
 use super::problem::Problem;
@@ -163,6 +164,9 @@ fn one(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
     file.connectors.check(source, problems);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
         problems.push(source.problem("scopes", "lacks openid, without which no request is valid", "add \"openid\""));
+    }
+    if file.class.as_deref().is_some_and(|class| !connectors::is_category(class)) {
+        problems.push(source.problem("class", "is no name of a class", "use 1 to 32 characters of a-z, 0-9 and -"));
     }
     together::named_sector(source, file.sector.as_deref(), problems);
 }

@@ -11,6 +11,7 @@ use super::finding::{Examination, Finding};
 use super::own_page::PasswordPage;
 use super::persona::SandboxPage;
 use super::{Connector, ConnectorFault};
+use crate::env::Timestamp;
 use crate::identity::mapping::Mapping;
 use crate::ids::ConnectorId;
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
@@ -55,6 +56,10 @@ impl Connector for Mapped {
 
     async fn probe(&self) -> Result<(), ConnectorFault> {
         self.connector.probe().await
+    }
+
+    fn keys_fetched_at(&self) -> Option<Timestamp> {
+        self.connector.keys_fetched_at()
     }
 
     fn skew_seconds(&self) -> Option<i64> {

@@ -33,7 +33,7 @@ use crate::config;
 use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::egress::guard::GuardFault;
 use crate::egress::shared::Guards;
-use crate::env::Env;
+use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
 use crate::protocol::catalogue::ErrorCode;
@@ -82,6 +82,11 @@ pub trait Connector: Send + Sync {
     /// How far the identity provider's clock was ahead of ours at the last login, in seconds; `None` before the first,
     /// and for a kind that has no clock of its own.
     fn skew_seconds(&self) -> Option<i64> {
+        None
+    }
+
+    /// When the identity provider's keys that are in use were fetched; `None` before that, and for a kind that has none.
+    fn keys_fetched_at(&self) -> Option<Timestamp> {
         None
     }
 

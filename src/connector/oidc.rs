@@ -164,6 +164,10 @@ impl Connector for OidcConnector {
         upstream.keys.fetch(&upstream.env, keys::fetch(&provider.jwks_uri, &upstream.guard)).await.map(|_| ())
     }
 
+    fn keys_fetched_at(&self) -> Option<Timestamp> {
+        self.upstream.keys.fetched_at()
+    }
+
     fn skew_seconds(&self) -> Option<i64> {
         *self.upstream.skew.lock().unwrap_or_else(PoisonError::into_inner)
     }

@@ -54,6 +54,7 @@ pub struct Kept<T, F> {
 
 struct KeptCopy<T> {
     value: Arc<T>,
+    fetched_at: Timestamp,
     refresh_at: Timestamp,
     stale_at: Timestamp,
 }
@@ -96,6 +97,11 @@ impl<T, F: Clone> Kept<T, F> {
         self.copy.load().as_ref().map(|copy| Arc::clone(&copy.value))
     }
 
+    /// When the last good copy was fetched.
+    pub fn fetched_at(&self) -> Option<Timestamp> {
+        self.copy.load().as_ref().map(|copy| copy.fetched_at)
+    }
+
     /// Fetches, or waits for the fetch that is under way and shares its outcome.
     ///
     /// # Errors
@@ -136,7 +142,8 @@ impl<T, F: Clone> Kept<T, F> {
     fn settle(&self, outcome: Result<Fetched<T>, F>, now: Timestamp) -> Result<Arc<T>, F> {
         let outcome = outcome.map(|Fetched { value, life }| {
             let value = Arc::new(value);
-            let copy = KeptCopy { value: Arc::clone(&value), refresh_at: now + life * 3 / 4, stale_at: now + life };
+            let copy =
+                KeptCopy { value: Arc::clone(&value), fetched_at: now, refresh_at: now + life * 3 / 4, stale_at: now + life };
             self.copy.store(Some(Arc::new(copy)));
             value
         });

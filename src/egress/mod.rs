@@ -3,6 +3,7 @@
 //! Owns: which addresses may be called, how long and how large a call may be, how long a fetched document is believed.
 //! Must not know: identity providers, registers, service providers, or what is asked of them.
 
+pub mod certificates;
 pub mod dial;
 pub mod guard;
 pub mod kept;

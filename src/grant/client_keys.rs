@@ -115,12 +115,16 @@ impl KeyDirectory {
         let mut sets = BTreeMap::clone(&self.sets.load());
         sets.retain(|client_id, known| {
             known.retain(|published| wanted.get(client_id).is_some_and(|address| published.address == **address));
-            if known.is_empty() {
-                self.metrics.client_keys_forgotten(client_id);
-            }
             !known.is_empty()
         });
         self.sets.store(Arc::new(sets));
+    }
+
+    /// Sets the gauges of when keys were fetched. What has never been is what an operator looks for.
+    pub fn report(&self) {
+        let sets = self.sets.load();
+        let fetched = sets.iter().flat_map(|(id, known)| known.iter().map(|known| (id.clone(), known.kept.fetched_at())));
+        self.metrics.client_keys_fetched(fetched);
     }
 
     /// The keys as they are known now, parsed; the last good copy where they are published. `None`: the client
@@ -208,8 +212,6 @@ impl Published {
             None => Guard::new(address.schemes, &address.internal_hosts, LIMITS)?,
         };
         guard.admit(&address.uri)?;
-        // Shown from the start: what has never been fetched is what an operator looks for.
-        metrics.client_keys_fetched(client_id, None);
         let (client_id, address, metrics) = (client_id.clone(), address.clone(), Arc::clone(metrics));
         Ok(Self { client_id, address, guard, kept: Kept::default(), metrics })
     }
@@ -220,24 +222,21 @@ impl Published {
             Standing::Aging(_) | Standing::Stale(_) | Standing::Absent => {}
         }
         // What it came to has been told where it was fetched.
-        let _outcome = self.kept.fetch(env, self.fetch(env)).await;
+        let _outcome = self.kept.fetch(env, self.fetch()).await;
     }
 
     async fn fetch_ahead(&self, lacking: &Arc<ClientKeys>, env: &Env) -> Arc<ClientKeys> {
-        let newer = self.kept.fetch_ahead(lacking, env, self.fetch(env)).await;
+        let newer = self.kept.fetch_ahead(lacking, env, self.fetch()).await;
         newer.unwrap_or_else(|_| self.kept.latest().unwrap_or_else(|| Arc::clone(lacking)))
     }
 
     /// Asks, counts what came, and tells of a fault in one line.
-    async fn fetch(&self, env: &Env) -> Result<Fetched<ClientKeys>, FetchFault> {
+    async fn fetch(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
         let outcome = self.ask().await;
         self.metrics.client_keys_asked(&self.client_id, outcome.as_ref().map_or_else(FetchFault::label, |_| "ok"));
-        match &outcome {
-            Ok(_) => self.metrics.client_keys_fetched(&self.client_id, Some(env.now())),
-            Err(fault) => {
-                let copy = if self.kept.latest().is_some() { "the last good copy serves" } else { "there is none yet" };
-                tracing::warn!(client_id = %self.client_id, %fault, "the keys of a client can't be had; {copy}");
-            }
+        if let Err(fault) = &outcome {
+            let copy = if self.kept.latest().is_some() { "the last good copy serves" } else { "there is none yet" };
+            tracing::warn!(client_id = %self.client_id, %fault, "the keys of a client can't be had; {copy}");
         }
         outcome
     }

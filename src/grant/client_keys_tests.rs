@@ -112,6 +112,7 @@ async fn keys_come_are_refreshed_before_they_are_old_and_outlive_their_server() 
     scene.answers(Told::status(500));
     assert_eq!(scene.after(90_000).await.as_deref(), Some("two"), "the last good copy, a day later");
     let fetched = || {
+        scene.directory.report();
         let metrics = scene.metrics.render();
         metrics
             .lines()
@@ -219,5 +220,6 @@ async fn keys_of_an_unchanged_source_survive_another_federation_and_those_of_a_f
     assert_eq!(scene.kid(), None);
 
     scene.directory.retain(&Federation::new([], ScopeTable::default(), Unavailable::Greyed));
+    scene.directory.report();
     assert!(!scene.metrics.render().contains("client_keys_fetched_timestamp_seconds{client=\"sp\"}"));
 }

@@ -109,6 +109,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         admitted: Admitted::All,
         order: Arc::default(),
         logo: None,
+        class: None,
         keys: KeySource::None,
         encryption: None,
     }

@@ -14,6 +14,12 @@ pub struct Failed {
 }
 
 impl Failed {
+    /// Why.
+    #[must_use]
+    pub const fn code(&self) -> ErrorCode {
+        self.code
+    }
+
     pub(super) const fn with(code: ErrorCode) -> Self {
         Self { code, claim: None }
     }

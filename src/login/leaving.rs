@@ -21,6 +21,10 @@ pub struct Leaving {
 }
 
 impl Leaving {
+    pub(super) const fn connector(&self) -> &ConnectorId {
+        &self.connector
+    }
+
     pub(super) fn enter(ticket: Ticket, connector: ConnectorId, departure: Departure) -> Step {
         let state = State::Leaving(Self {
             connector: connector.clone(),

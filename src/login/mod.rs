@@ -84,6 +84,32 @@ pub struct Ticket {
     /// that were written before anybody did.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,
+    #[serde(default)]
+    pub spent: Spent,
+}
+
+/// Whose time a login has taken so far, in microseconds: for the metrics. Nothing is decided by it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+#[serde(default)]
+pub struct Spent {
+    /// The hub's own work.
+    #[serde(rename = "h")]
+    pub hub: u64,
+    /// Calls to identity providers.
+    #[serde(rename = "c")]
+    pub calls: u64,
+    /// The identity rules and the register.
+    #[serde(rename = "r")]
+    pub register: u64,
+    /// The browser at an identity provider.
+    #[serde(rename = "a")]
+    pub away: u64,
+    /// The person in front of a page of ours.
+    #[serde(rename = "p")]
+    pub person: u64,
+    /// Up to when all this is counted; `None`: from the opening.
+    #[serde(rename = "t")]
+    pub until: Option<Timestamp>,
 }
 
 /// Where a login stands. Each state holds only what is valid there.
@@ -120,6 +146,21 @@ impl State {
             Self::Consenting(_) => "consenting",
             Self::Answered(_) => "answered",
             Self::Failed(_) => "failed",
+        }
+    }
+
+    /// The identity provider that was chosen last, as far as the state knows.
+    #[must_use]
+    pub const fn connector(&self) -> Option<&ConnectorId> {
+        match self {
+            Self::Choosing(Choosing { banner: Some(banner) }) => banner.connector.as_ref(),
+            Self::Leaving(state) => Some(state.connector()),
+            Self::Away(state) => Some(&state.attempt.connector),
+            Self::Verifying(state) => Some(&state.connector),
+            Self::Identifying(state) => Some(&state.connector),
+            Self::Consenting(state) => Some(&state.proven.authentication.connector),
+            Self::Answered(Answered::Granted { connector, .. }) => Some(connector),
+            Self::Choosing(Choosing { banner: None }) | Self::Answered(Answered::Refused(_)) | Self::Failed(_) => None,
         }
     }
 }

@@ -79,6 +79,7 @@ pub(crate) fn ticket(changes: &[(&str, &str)]) -> Ticket {
         hint_followed: false,
         returned: None,
         trace: None,
+        spent: crate::login::Spent::default(),
     }
 }
 

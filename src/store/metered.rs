@@ -2,12 +2,14 @@
 //!
 //! Owns: the words under which kinds, verbs and faults appear in the metrics. Must not know: which store it wraps.
 
+use std::future::Future;
 use std::sync::Arc;
 
 use async_trait::async_trait;
+use tokio::time::Instant;
 
 use crate::env::Timestamp;
-use crate::store::{Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{Capacities, Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
 use crate::telemetry::{Metrics, StoreMeter};
 
 /// Counts each verb, and each one that failed, before passing the answer on unchanged.
@@ -53,10 +55,23 @@ impl MeteredStore {
     }
 }
 
-/// Sets the gauges of records by kind; for [`Metrics::sample_with`].
-pub fn report_records(store: &dyn Store, metrics: &Metrics) {
-    for kind in [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout, Kind::Parked, Kind::Assertion] {
-        metrics.store_records(word(kind), store.count(kind));
+/// Sets the gauges of records by kind, and of the places that they take; for [`Metrics::sample_with`].
+pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metrics) {
+    let count = |kind: Kind| {
+        let count = store.count(kind);
+        metrics.store_records(word(kind), count);
+        count
+    };
+    let pools = [
+        ("logins", count(Kind::Login), capacities.logins),
+        ("sessions", count(Kind::Session), capacities.sessions),
+        ("grants", count(Kind::Code) + count(Kind::Token), capacities.grants),
+        ("logouts", count(Kind::Logout), capacities.logouts),
+        ("parked_logouts", count(Kind::Parked), capacities.parked),
+        ("assertions", count(Kind::Assertion), capacities.assertions),
+    ];
+    for (pool, records, capacity) in pools {
+        metrics.store_pool(pool, records, capacity);
     }
 }
 
@@ -64,11 +79,11 @@ pub fn report_records(store: &dyn Store, metrics: &Metrics) {
 impl Store for MeteredStore {
     async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
         let meter = &self.of(key.kind).insert;
-        counted(meter, self.inner.insert(key, draft, now).await)
+        counted(meter, self.inner.insert(key, draft, now)).await
     }
 
     async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
-        counted(&self.of(key.kind).load, self.inner.load(key, now).await)
+        counted(&self.of(key.kind).load, self.inner.load(key, now)).await
     }
 
     async fn replace(
@@ -79,19 +94,31 @@ impl Store for MeteredStore {
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<Replaced, StoreFault> {
-        counted(&self.of(key.kind).replace, self.inner.replace(key, expected, value, expires_at, now).await)
+        let meter = &self.of(key.kind).replace;
+        let answer = counted(meter, self.inner.replace(key, expected, value, expires_at, now)).await;
+        answer.inspect(|replaced| {
+            if matches!(replaced, Replaced::Stale) {
+                meter.lost()
+            }
+        })
     }
 
     async fn take(&self, key: &Key, tombstone: Vec<u8>, tombstone_until: Timestamp, now: Timestamp) -> Result<Taken, StoreFault> {
-        counted(&self.of(key.kind).take, self.inner.take(key, tombstone, tombstone_until, now).await)
+        let meter = &self.of(key.kind).take;
+        let answer = counted(meter, self.inner.take(key, tombstone, tombstone_until, now)).await;
+        answer.inspect(|taken| {
+            if matches!(taken, Taken::Spent(_)) {
+                meter.lost()
+            }
+        })
     }
 
     async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
-        counted(&self.of(key.kind).remove, self.inner.remove(key).await)
+        counted(&self.of(key.kind).remove, self.inner.remove(key)).await
     }
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
-        counted(&self.revoke, self.inner.revoke(family, until, now).await)
+        counted(&self.revoke, self.inner.revoke(family, until, now)).await
     }
 
     fn count(&self, kind: Kind) -> usize {
@@ -120,8 +147,10 @@ impl Meters {
     }
 }
 
-fn counted<T>(meter: &StoreMeter, answer: Result<T, StoreFault>) -> Result<T, StoreFault> {
-    meter.asked();
+async fn counted<T>(meter: &StoreMeter, verb: impl Future<Output = Result<T, StoreFault>>) -> Result<T, StoreFault> {
+    let began = Instant::now();
+    let answer = verb.await;
+    meter.asked(began.elapsed());
     answer.inspect_err(|fault| {
         meter.refused(match fault {
             StoreFault::Full => "full",
@@ -147,7 +176,6 @@ const fn word(kind: Kind) -> &'static str {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::store::Capacities;
     use crate::store::conformance::{ROOMY, at, code, conformance, draft};
     use crate::store::memory::MemoryStore;
 
@@ -161,15 +189,25 @@ mod tests {
     #[tokio::test]
     async fn verbs_refusals_and_records_are_counted() {
         let metrics = Metrics::new(at(0)).unwrap();
-        let store = MeteredStore::new(Arc::new(MemoryStore::new(Capacities { grants: 1, ..ROOMY })), &metrics);
+        let capacities = Capacities { grants: 1, ..ROOMY };
+        let store = MeteredStore::new(Arc::new(MemoryStore::new(capacities)), &metrics);
         store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
         store.insert(code("b"), draft("1", at(10)), at(0)).await.unwrap_err();
-        report_records(&store, &metrics);
+        let (key, later) = (code("a"), at(9));
+        assert!(matches!(store.replace(&key, Version(7), vec![], later, at(0)).await, Ok(Replaced::Stale)));
+        assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(Taken::Won(_))));
+        assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(Taken::Spent(_))));
+        report_records(&store, &capacities, &metrics);
         let text = metrics.render();
         for line in [
             r#"passerelle_store_operations_total{kind="code",verb="insert"} 2"#,
             r#"passerelle_store_errors_total{error="full",kind="code",verb="insert"} 1"#,
             r#"passerelle_store_records{kind="code"} 1"#,
+            r#"passerelle_store_pool_records{pool="grants"} 1"#,
+            r#"passerelle_store_pool_capacity_records{pool="grants"} 1"#,
+            r#"passerelle_store_conflicts_total{kind="code",verb="replace"} 1"#,
+            r#"passerelle_store_conflicts_total{kind="code",verb="take"} 1"#,
+            r#"passerelle_store_operation_duration_seconds_count{verb="insert"} 2"#,
         ] {
             assert!(text.contains(line), "{line} is missing in\n{text}");
         }

@@ -1,8 +1,9 @@
 //! L1 · Every metric, the log's beginnings, and what belongs together in a trace, in one place.
 //!
-//! Owns: names, labels and their bounds, how logs are written, what a span may say and how spans are exported. Must not know: who counts what. A label is a word of the
-//! program, the id of a connector, of a registered service provider or data provider, or a route's pattern: never a
-//! person, a session or free text, so that what is watched stays small and says nothing about anybody.
+//! Owns: names, labels and their bounds, how logs are written, what a span may say and how spans are exported. Must not
+//! know: who counts what. A label is a word of the program, the id of a connector, of a registered service provider or data
+//! provider, or a route's pattern: never a person, a session or free text, so that what is watched stays small and says
+//! nothing about anybody.
 
 pub mod export;
 mod lines;
@@ -17,7 +18,7 @@ pub mod trace;
 pub use lines::LineFormat;
 pub(crate) use logging::at_level;
 pub use logging::{check_filter, init_logging, lines_to, refused, tell_panics_by_place};
-pub use metrics::{Declared, Listener, Metrics, StoreMeter};
+pub use metrics::{Declared, Judged, Listener, Metrics, Outcome, Parts, Sort, StoreMeter, page};
 
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum TelemetryFault {

@@ -10,6 +10,7 @@ use arc_swap::ArcSwap;
 use tokio::sync::{mpsc, oneshot};
 
 use self::watch::{QUIET, Watch};
+use super::counted::Naming;
 use super::prepare::{Publication, plan};
 use super::{BuildFault, audit};
 use crate::actor::registry::{Plan, RegistryHandle, Switch};
@@ -25,6 +26,8 @@ use crate::telemetry::Metrics;
 
 /// What the files are followed with.
 pub(super) struct Follower {
+    /// Under which names service providers are counted.
+    pub naming: Naming,
     /// As they were when the hub was put together.
     pub files: Files,
     pub connectors: connector::Means,
@@ -82,6 +85,7 @@ impl Follower {
         let running = self.files.connectors().into_iter().map(|(id, (_, fields))| (id, fields)).collect();
         let shown = Arc::new(ArcSwap::from_pointee(Shown { outline, complaints: Vec::new() }));
         let following = Following {
+            naming: self.naming,
             settings: self.files.settings(),
             files: Arc::new(Mutex::new(self.files)),
             building: Arc::new(Building { connectors: self.connectors, publication: self.publication }),
@@ -100,6 +104,7 @@ impl Follower {
 }
 
 struct Following {
+    naming: Naming,
     files: Arc<Mutex<Files>>,
     building: Arc<Building>,
     registry: RegistryHandle,
@@ -216,6 +221,7 @@ impl Following {
         self.running.retain(|id, _| connectors.contains_key(id));
         self.registry.switch(Switch { plans, federation }).await.map_err(|fault| fault.to_string())?;
         self.client_keys.retain(&kept);
+        self.naming.apply(&kept, &self.metrics);
         let (directory, env) = (Arc::clone(&self.client_keys), self.env.clone());
         actix::spawn(async move { directory.refresh(&env).await });
         let changes = self.shown.load().outline.changes(outline);

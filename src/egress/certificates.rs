@@ -1,0 +1,41 @@
+//! L1 · When certificates in PEM end.
+
+use openssl::asn1::Asn1Time;
+use openssl::x509::X509;
+
+use crate::env::Timestamp;
+
+/// The first end among the certificates of a PEM text, whatever else stands in it; `None` if it has none.
+#[must_use]
+pub fn first_end(pem: &[u8]) -> Option<Timestamp> {
+    let epoch = Asn1Time::from_unix(0).ok()?;
+    let end = |certificate: &X509| {
+        let since = epoch.diff(certificate.not_after()).ok()?;
+        let seconds = i64::from(since.days) * 86_400 + i64::from(since.secs);
+        Some(Timestamp::from_seconds(u64::try_from(seconds).unwrap_or_default()))
+    };
+    X509::stack_from_pem(pem).ok()?.iter().filter_map(end).min()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use openssl::pkey::PKey;
+
+    fn certificate(until: i64) -> Vec<u8> {
+        let key = PKey::generate_ed25519().unwrap();
+        let mut builder = X509::builder().unwrap();
+        builder.set_pubkey(&key).unwrap();
+        builder.set_not_before(&Asn1Time::from_unix(0).unwrap()).unwrap();
+        builder.set_not_after(&Asn1Time::from_unix(until).unwrap()).unwrap();
+        builder.sign(&key, openssl::hash::MessageDigest::null()).unwrap();
+        builder.build().to_pem().unwrap()
+    }
+
+    #[test]
+    fn the_first_end_of_a_chain_counts() {
+        let chain = [certificate(2_000_000_123), certificate(1_900_000_000)].concat();
+        assert_eq!(first_end(&chain), Some(Timestamp::from_seconds(1_900_000_000)));
+        assert_eq!(first_end(b"none"), None);
+    }
+}
