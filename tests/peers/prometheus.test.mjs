@@ -1,0 +1,229 @@
+// A real Prometheus scrapes a hub while logins succeed, fail and are given up; then every query of every panel and rule is asked.
+//
+// PROMETHEUS_PICTURES names a folder: the dashboards are then drawn there, for dashboards/README.md.
+import assert from 'node:assert/strict';
+import { execFileSync, spawn } from 'node:child_process';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { DATA_SECRET, dataProviders, discover, redeem, request, userinfo } from './federation.mjs';
+import { Browser, choose, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, random, root, serve, sha256, signIn, startHub } from './harness.mjs';
+import { exportJWK, generateKeyPair } from 'jose';
+import { startIdp } from './real-idp.mjs';
+
+const rulesFolder = path.join(root, 'dashboards/rules');
+const files = readdirSync(path.join(root, 'dashboards')).filter((name) => name.endsWith('.json'));
+const dashboards = files.map((name) => ({ name, text: readFileSync(path.join(root, 'dashboards', name), 'utf8') }));
+
+/** Queries that a run of a minute can't make answer, each with the reason. By dashboard and panel. */
+const EMPTY = {
+  'runtime: Certificates end in': 'no certificate is configured where the register is a file; counted in src/telemetry/metrics/tests.rs',
+  'identity-providers: Circuit and second tries': 'only a register over http has a circuit; src/register/http/tests.rs',
+};
+
+let prometheus, hub, idps = [], sps, folder, client, base, publisher;
+const until = async (condition, what, seconds = 30) => {
+  for (const deadline = performance.now() + seconds * 1000; ;) {
+    const value = await condition();
+    if (value) return value;
+    assert.ok(performance.now() < deadline, `${what} did not happen`);
+    await new Promise((done) => { setTimeout(done, 100); });
+  }
+};
+
+async function ask(kind, parameters) {
+  const answer = await fetch(`${base}/api/v1/${kind}?${new URLSearchParams(parameters)}`);
+  const { status, error, data } = await answer.json();
+  assert.equal(status, 'success', `${error}: ${JSON.stringify(parameters)}`);
+  return data;
+}
+
+before(async () => {
+  // [limits] is the harness's own.
+  process.env.PASSERELLE_LIMITS__LOGINS = '120';
+  folder = mkdtempSync(path.join(tmpdir(), 'passerelle-prometheus-'));
+  const [port, privatePort, idpPort, deadPort, own] = await freePorts(5);
+  idps.push(await startIdp({ port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', amr: ['pwd', 'made-up'], redirectUris: [`http://localhost:${port}/api/v2/callback/real`], client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`] } }));
+  idps.push(await startIdp({ port: deadPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', redirectUris: [`http://localhost:${port}/api/v2/callback/dying`] }));
+  const { publicKey } = await generateKeyPair('ES256');
+  const keys = [{ ...await exportJWK(publicKey), use: 'sig', alg: 'ES256', kid: 'one' }];
+  publisher = await serve((asked, response) => {
+    response.writeHead(asked.url === '/jwks' ? 200 : 404, { 'content-type': 'application/json' }).end(JSON.stringify({ keys }));
+  });
+  const sp = (id, extra = '') => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, extra });
+  sps = { alpha: sp('alpha'), beta: sp('beta') };
+  const signing = (name) => `token_endpoint_auth_method = "private_key_jwt"\njwks_uri = "http://localhost:${publisher.port}/${name}"\ninsecure_http = true\ninternal_hosts = ["localhost"]`;
+  const scopes = 'openid given_name family_name birthdate gender birthplace birthcountry email preferred_username profile birth identite_pivot'.split(' ');
+  const ends = new Date(Date.now() + 30 * 86_400_000).toISOString();
+  hub = await startHub('hub-prometheus', {
+    port, privatePort,
+    sps: [
+      ...Object.values(sps).map((one) => ({ ...one, redirectUris: [one.redirectUri], scopes })),
+      { id: 'signing', redirectUris: [`http://localhost:${port}/sp/signing`], scopes: ['openid'], extra: signing('jwks') },
+      { id: 'keyless', redirectUris: [`http://localhost:${port}/sp/keyless`], scopes: ['openid'], extra: signing('nothing') },
+    ],
+    files: {
+      ...dataProviders({ archive: '' }),
+      'service-providers/ending.toml': `client_id = "ending"\nname = { en = "Ending" }\nhome_page = "http://localhost:${port}/home"\nredirect_uris = ["http://localhost:${port}/sp/ending"]\nscopes = ["openid"]\nsecrets = [{ sha256 = "${sha256('x').toString('hex')}", not_after = "${ends}" }]\n`,
+    },
+    connectors: { real: oidcConnector(idps[0].issuer, 'userinfo_signed_response_alg = "ES256"'), dying: oidcConnector(idps[1].issuer, 'userinfo_signed_response_alg = "ES256"') },
+    settings: `lifetimes.login_seconds = 15\naudit.sink = "file"\naudit.path = ${JSON.stringify(path.join(folder, 'audit.jsonl'))}\n`,
+  });
+  for (const name of ['recording', 'alerts']) {
+    writeFileSync(path.join(folder, `${name}.yaml`), readFileSync(path.join(rulesFolder, `${name}.yaml`)));
+  }
+  writeFileSync(path.join(folder, 'prometheus.yml'), `global: { scrape_interval: 1s, evaluation_interval: 1s }
+rule_files: ["${folder}/recording.yaml", "${folder}/alerts.yaml"]
+scrape_configs: [{ job_name: passerelle, static_configs: [{ targets: ["127.0.0.1:${privatePort}"] }] }]
+`);
+  base = `http://127.0.0.1:${own}`;
+  prometheus = spawn('prometheus', [`--config.file=${folder}/prometheus.yml`, `--storage.tsdb.path=${folder}/data`, `--web.listen-address=127.0.0.1:${own}`, '--log.level=error'], { stdio: ['ignore', 'inherit', 'inherit'] });
+  process.once('exit', () => prometheus.kill('SIGKILL'));
+  await until(() => fetch(`${base}/-/ready`).then((answer) => answer.ok, () => false), 'a Prometheus that is ready');
+  await until(async () => (await ask('query', { query: 'up == 1' })).result.length === 1, 'the first scrape');
+  client = await discover(hub, sps.alpha);
+});
+after(async () => {
+  delete process.env.PASSERELLE_LIMITS__LOGINS;
+  await hub?.stop();
+  await Promise.all(idps.map((idp) => idp.close().catch(() => {})));
+  await publisher?.close();
+  if (prometheus) {
+    const ended = new Promise((done) => { prometheus.once('exit', done); });
+    prometheus.kill('SIGTERM');
+    await ended;
+  }
+  if (folder) rmSync(folder, { recursive: true, force: true });
+});
+
+/** From the authorization request to the choice. */
+async function choosing() {
+  const browser = new Browser();
+  const asked = await request(client, sps.alpha);
+  return { browser, asked, page: await browser.open(asked.url, { stopAt: sps.alpha.redirectUri }) };
+}
+async function login({ connector = 'real' } = {}) {
+  const browser = new Browser();
+  const asked = await request(client, sps.alpha);
+  const back = await signIn(browser, asked.url, { connector, stopAt: sps.alpha.redirectUri });
+  const code = new URL(back).searchParams.get('code');
+  const { body } = await redeem(hub, sps.alpha, { code, code_verifier: asked.verifier });
+  await userinfo(hub, body.access_token);
+  const form = { token: body.access_token, client_id: 'archive', client_secret: DATA_SECRET };
+  await fetch(`${hub.issuer}/checktoken`, { method: 'POST', body: new URLSearchParams(form) });
+  return { browser, code, asked, ...body };
+}
+
+/** What goes well, and every sort of what does not. */
+async function round() {
+  const done = await login();
+  assert.equal((await redeem(hub, sps.alpha, { code: done.code, code_verifier: done.asked.verifier })).status, 400, 'a code twice');
+  await redeem(hub, { ...sps.alpha, secret: 'wrong' }, { code: 'x' });
+  await fetch(`${hub.issuer}/token/revocation`, { method: 'POST', body: new URLSearchParams({ token: done.access_token ?? 'x', client_id: 'alpha', client_secret: sps.alpha.secret }) });
+  await done.browser.open(`${hub.issuer}/session/end?${new URLSearchParams({ id_token_hint: done.id_token, state: random(32), post_logout_redirect_uri: 'http://localhost:9/' })}`);
+  // Somebody the register does not know: a page, and no code.
+  const unknown = await choosing();
+  await unknown.browser.submit(await choose(unknown.browser, unknown.page, 'real'), { values: { login: 'nobody', password: 'any' } });
+  // Somebody who says no at the end: an error to the service provider.
+  const refusing = await choosing();
+  const upstream = await choose(refusing.browser, refusing.page, 'real');
+  await refusing.browser.submit(upstream, { values: { login: 'angela', password: 'any' } });
+  const cancelled = await choosing();
+  await cancelled.browser.submit(cancelled.page, { pick: (form) => /\/cancel$/.test(form.action), stopAt: sps.alpha.redirectUri });
+  // Who never comes back, from the choice and from the identity provider.
+  await choosing();
+  const away = await choosing();
+  await choose(away.browser, away.page, 'real', idps[0].issuer);
+  // A forged request, and a page that is not there.
+  await fetch(`${hub.issuer}/authorize?client_id=nobody`);
+  await fetch(`${hub.base}/nowhere`);
+}
+
+async function trouble() {
+  const returns = [];
+  for (let n = 0; n < 6; n += 1) {
+    const { browser, page } = await choosing();
+    const left = await choose(browser, page, 'dying', idps[1].issuer);
+    returns.push([browser, new URL(left.url).searchParams.get('state')]);
+  }
+  await idps[1].close();
+  for (const [browser, state] of returns) {
+    await browser.open(`${hub.issuer}/callback/dying?${new URLSearchParams({ code: 'c', state, iss: idps[1].issuer })}`);
+  }
+  execFileSync(program, ['idp', 'block', 'real', '--sp', 'beta', '--reason', 'test', '--config', hub.folder], { stdio: 'pipe' });
+  writeFileSync(path.join(hub.folder, 'connectors/broken.toml'), 'name = 3\n');
+}
+
+const CONSTANTS = { $__rate_interval: '15s', $__range: '1m', $job: '.*', $instance: '.*', $platform: '.*', $connector: '.*', $sp: '.*' };
+const filled = (expression) => expression.replaceAll(/\$\w+/g, (name) => CONSTANTS[name] ?? assert.fail(`nobody fills ${name}`));
+const panelsOf = (dashboard) => dashboard.panels.filter((panel) => panel.type !== 'row');
+
+test('rules are well formed, fire and stay silent as they should', () => {
+  const run = (...args) => execFileSync('promtool', args, { encoding: 'utf8', stdio: 'pipe', cwd: rulesFolder });
+  assert.match(run('check', 'rules', 'recording.yaml', 'alerts.yaml'), /SUCCESS/);
+  assert.match(run('test', 'rules', 'tests/alerts.yaml'), /SUCCESS/);
+  run('check', 'config', '--syntax-only', path.join(root, 'dashboards/provisioning/prometheus.yml'));
+});
+
+test('the files of dashboards are written in one form', () => {
+  for (const { name, text } of dashboards) assert.equal(text, `${JSON.stringify(JSON.parse(text), null, 2)}\n`, `${name}: write it as JSON.stringify(…, null, 2) does`);
+});
+
+test('every query of every panel, variable and rule is answered by a real Prometheus', async () => {
+  for (let n = 0; n < 4; n += 1) await round();
+  await trouble();
+  for (let n = 0; n < 4; n += 1) await round();
+  await until(async () => (await ask('query', { query: 'sum(passerelle_logins_abandoned_total) > 1' })).result.length > 0, 'an abandoned login', 50);
+  await until(async () => (await ask('query', { query: 'passerelle_config_files_bad > 0' })).result.length > 0, 'a bad file');
+  for (let n = 0; n < 2; n += 1) await round();
+  await until(async () => (await ask('query', { query: 'passerelle_connector_breaker{state="open"} == 1 or passerelle_connector_breaker{state="half_open"} == 1' })).result.length > 0, 'an open circuit');
+  // More logins than there is room for.
+  let full = false;
+  for (let n = 0; n < 120 && !full; n += 1) full = (await fetch((await request(client, sps.alpha)).url, { redirect: 'manual' })).status === 503;
+  assert.ok(full, 'the store takes more than its limit');
+  // Two scrapes more, so that the last round has its rates.
+  const scraped = async () => Number((await ask('query', { query: 'sum(passerelle_http_requests_total{endpoint="/metrics"})' })).result[0].value[1]);
+  const now = await scraped();
+  await until(async () => await scraped() > now + 1, 'two scrapes');
+
+  const silent = [], answered = [];
+  const [end] = (await ask('query', { query: 'time()' })).result;
+  for (const { text } of dashboards) {
+    const dashboard = JSON.parse(text);
+    const short = dashboard.uid.replace('passerelle-', '');
+    for (const variable of dashboard.templating.list.filter((one) => one.type === 'query')) {
+      const [, selector, label] = variable.definition.match(/^label_values\((.*),\s*(\w+)\)$/s);
+      const found = await ask(`label/${label}/values`, { 'match[]': filled(selector) });
+      assert.ok(found.length > 0, `${short}: ${variable.name} offers nothing`);
+    }
+    for (const panel of panelsOf(dashboard)) {
+      for (const target of panel.targets) {
+        const { result } = await ask('query_range', { query: filled(target.expr), start: end - 60, end, step: 1 });
+        (result.length > 0 ? answered : silent).push(`${short}: ${panel.title}`);
+      }
+    }
+  }
+  const missing = silent.filter((name) => !(name in EMPTY));
+  assert.deepEqual(missing, [], 'these panels show nothing');
+  assert.deepEqual(Object.keys(EMPTY).filter((name) => !silent.includes(name)), [], 'these show something, and need no excuse');
+
+  const rules = async () => (await ask('rules', {})).groups.flatMap((group) => group.rules);
+  const evaluated = await rules();
+  assert.deepEqual(evaluated.filter((rule) => rule.health !== 'ok').map((rule) => `${rule.name}: ${rule.lastError}`), []);
+  for (const rule of evaluated.filter((one) => one.type === 'recording')) {
+    assert.ok((await ask('query', { query: rule.name })).result.length > 0, `${rule.name} records nothing`);
+  }
+  const state = async (name) => (await rules()).find((rule) => rule.name === name).state;
+  for (const name of ['PasserelleReloadFailed', 'PasserelleCircuitOpen', 'PasserelleClientKeysMissing', 'PasserelleStoreNearFull', 'PasserelleStoreFails']) {
+    await until(async () => await state(name) !== 'inactive', name, 5);
+  }
+  for (const name of ['PasserelleDown', 'PasserelleNoSuccessfulLogin', 'PasserelleAuditLogNotWriting']) assert.equal(await state(name), 'inactive', name);
+  // Nothing of a person is in any label.
+  const metrics = await (await fetch(`${hub.privateBase}/metrics`)).text();
+  for (const word of ['angela', 'DUBOIS', 'nobody', 'example.org']) assert.ok(!metrics.includes(word), `${word} is in the metrics`);
+  if (process.env.PROMETHEUS_PICTURES) {
+    const { draw } = await import('./prometheus-pictures.mjs');
+    for (const { text } of dashboards) await draw(JSON.parse(text), { ask, filled, end: Number(end), folder: process.env.PROMETHEUS_PICTURES });
+  }
+});
