@@ -239,6 +239,7 @@ impl Actor for ConnectorActor {
     type Context = Context<Self>;
 
     fn started(&mut self, ctx: &mut Self::Context) {
+        self.desk.surroundings.metrics.connector_begins(&self.desk.id);
         self.live = Some(Live::new(&self.desk.surroundings.metrics, ACTOR));
         // Metadata is fetched ahead of the first login; the start of the hub never waits for it.
         ctx.notify(Posted { message: Warm, at: Instant::now(), scope: Scope::default() });

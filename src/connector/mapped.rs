@@ -58,12 +58,12 @@ impl Connector for Mapped {
         self.connector.probe().await
     }
 
-    fn keys_fetched_at(&self) -> Option<Timestamp> {
-        self.connector.keys_fetched_at()
-    }
-
     fn skew_seconds(&self) -> Option<i64> {
         self.connector.skew_seconds()
+    }
+
+    fn keys_fetched_at(&self) -> Option<Timestamp> {
+        self.connector.keys_fetched_at()
     }
 
     fn password_page(&self) -> Option<&dyn PasswordPage> {

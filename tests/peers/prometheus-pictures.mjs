@@ -4,7 +4,7 @@ import path from 'node:path';
 import { chromium } from 'playwright-core';
 
 const COLOURS = ['#2f7ed8', '#3d9a50', '#d9822b', '#c23b3b', '#7e57c2', '#0097a7', '#8d6e63', '#5c6bc0', '#9e9d24', '#ad1457'];
-const [COLUMN, ROW] = [62, 30];
+const [COLUMN, ROW] = [52, 28];
 const escape = (text) => String(text).replaceAll('&', '&amp;').replaceAll('<', '&lt;');
 
 /** A value as Grafana writes it, in the units that the dashboards use. */
@@ -35,18 +35,21 @@ function lines(panel, series, width, height, { start, end }) {
   }));
   const all = shapes.flatMap(({ points }) => points.map(([, value]) => value));
   const low = Math.min(min ?? Infinity, ...all, ...(min === undefined ? [] : [min]));
-  const top = max ?? Math.max(...all, low + 1e-9);
+  const most = Math.max(...all);
+  const top = max ?? (most > low ? most : low + 1);
   const x = (at) => 58 + ((at - start) / (end - start)) * (width - 68);
   const y = (value) => 6 + (1 - (value - low) / (top - low || 1)) * (height - 14);
   const ticks = [0, 0.5, 1].map((share) => low + (top - low) * share);
   const grid = ticks.map((tick) => `<line x1="58" x2="${width - 8}" y1="${y(tick)}" y2="${y(tick)}" stroke="#e3e6ea"/><text x="54" y="${y(tick) + 4}" text-anchor="end">${escape(written(tick, unit))}</text>`);
-  const drawn = shapes.map(({ points }, index) => {
-    const colour = COLOURS[index % COLOURS.length];
+  const fixed = new Map(panel.fieldConfig.overrides.map(({ matcher, properties }) => [matcher.options, properties.find(({ id }) => id === 'color')?.value.fixedColor]));
+  const colourOf = (name, index) => fixed.get(name) ?? COLOURS[index % COLOURS.length];
+  const drawn = shapes.map(({ name, points }, index) => {
+    const colour = colourOf(name, index);
     const line = points.map(([at, value]) => `${x(at).toFixed(1)},${y(value).toFixed(1)}`);
     const back = points.map(([at, , from]) => `${x(at).toFixed(1)},${y(from).toFixed(1)}`).reverse();
     return `${stacked ? `<polygon points="${[...line, ...back].join(' ')}" fill="${colour}" opacity=".25"/>` : ''}<polyline points="${line.join(' ')}" fill="none" stroke="${colour}" stroke-width="1.5"/>`;
   });
-  const names = series.slice(0, 8).map(({ name }, index) => `<span><i style="background:${COLOURS[index % COLOURS.length]}"></i>${escape(name)}</span>`);
+  const names = series.slice(0, 8).map(({ name }, index) => `<span><i style="background:${colourOf(name, index)}"></i>${escape(name)}</span>`);
   if (series.length > 8) names.push(`<span>and ${series.length - 8} more</span>`);
   return `<svg width="${width}" height="${height}">${grid.join('')}${drawn.join('')}</svg><div class="legend">${names.join('')}</div>`;
 }

@@ -129,13 +129,20 @@ impl Metrics {
         self.connectors.calls.with_label_values(&[connector.as_str(), operation, code(why)]).inc();
     }
 
+    /// There is such an identity provider: what it is judged by begins at zero, so that its first failure raises a rate.
+    pub fn connector_begins(&self, connector: &ConnectorId) {
+        for word in ["well", "ill"] {
+            self.connectors.verdicts.with_label_values(&[connector.as_str(), word]).inc_by(0);
+        }
+    }
+
     /// Whether a person was served by the identity provider, as far as that is its own doing.
     pub fn connector_judged(&self, connector: &ConnectorId, verdict: Judged) {
-        for (known, word) in [(Judged::Well, "well"), (Judged::Ill, "ill")] {
-            // Both are there from the first call on.
-            let count = self.connectors.verdicts.with_label_values(&[connector.as_str(), word]);
-            count.inc_by(u64::from(known == verdict));
-        }
+        let word = match verdict {
+            Judged::Well => "well",
+            Judged::Ill => "ill",
+        };
+        self.connectors.verdicts.with_label_values(&[connector.as_str(), word]).inc();
     }
 
     /// Before those that there are set their gauges anew: a connector that is gone must not stay.

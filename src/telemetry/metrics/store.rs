@@ -66,6 +66,10 @@ impl Metrics {
     /// Handles for one kind and verb, for whoever counts on each call.
     #[must_use]
     pub fn store_meter(&self, kind: &'static str, verb: &'static str) -> StoreMeter {
+        if verb == "insert" {
+            // From the start, so that the first refusal raises a rate.
+            self.store.errors.with_label_values(&[kind, verb, "full"]).inc_by(0);
+        }
         StoreMeter {
             operations: self.store.operations.with_label_values(&[kind, verb]),
             seconds: self.store.seconds.with_label_values(&[verb]),

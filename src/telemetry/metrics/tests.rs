@@ -19,6 +19,7 @@ fn everything_once(metrics: &Metrics) {
     metrics.logins_abandoned("away", 2);
     metrics.logins_live("away", 3);
     metrics.connector_call(&impots, "complete", Err(ErrorCode::IdTokenNonce), took);
+    metrics.connector_begins(&impots);
     metrics.connector_judged(&impots, Judged::Ill);
     metrics.connector_spared(&impots, "begin", ErrorCode::IdpBusy);
     metrics.connector_breaker(&"gone".into(), "open", &["closed", "open"]);
