@@ -14,11 +14,13 @@ pub mod plan;
 mod prepare;
 mod private;
 mod pulse;
+mod readiness;
 mod register;
 mod reload;
 mod running;
 pub mod service_manager;
 mod settled;
+mod stored;
 mod traces;
 
 use std::net::TcpListener;
@@ -36,6 +38,7 @@ pub use self::check::{Findings, check, probe, probe_client_keys};
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
 use self::pulse::Pulse;
+use self::readiness::{Looked, Places};
 pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
@@ -53,9 +56,6 @@ use crate::grant::subjects::Subjects;
 use crate::grant::{AssertionRoom, Gate, Grants, Lives};
 use crate::ids::Secret;
 use crate::session;
-use crate::store::memory::MemoryStore;
-use crate::store::metered::{self, MeteredStore};
-use crate::store::{Capacities, Store};
 use crate::telemetry::Metrics;
 use crate::telemetry::export::Queue;
 use crate::token::keyfiles;
@@ -65,13 +65,8 @@ use crate::web::cookies::Cookies;
 use crate::web::pages;
 use crate::web::private::Readiness;
 use crate::web::shell::Shell;
+use crate::web::window::Window;
 use crate::web::{Hub, Sandbox, routes};
-
-/// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
-const LOGOUTS: usize = 50_000;
-/// Logout requests that came by POST wait for one redirect. Anybody with an ID token can send them, so they have places
-/// of their own; whoever finds none goes on without.
-const PARKED: usize = 10_000;
 
 /// A connection that sends no whole request head in this time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
@@ -164,9 +159,11 @@ impl Program {
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
-        let store = store(loaded, &metrics);
+        let (store, is_away) = stored::store(loaded, &metrics, &env);
         let traces = traces.start();
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
+        let recent = stored::recent(loaded, &env);
+        let audit = recent.iter().fold(audit, Audit::remembered);
         let shared_keys = keys::share(keys, &settings.keys, &env, &audit);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
         let register = register::share(register, Duration::from_secs(settings.limits.reload_seconds));
@@ -227,7 +224,7 @@ impl Program {
             platform: settings.platform,
             issuer: loaded.issuer.clone(),
             amr_marker: settings.amr_marker.clone(),
-            own_keys: shared_keys.own,
+            own_keys: Arc::clone(&shared_keys.own),
             lives: Lives {
                 code: settings.lifetimes.code(),
                 access_token: settings.lifetimes.access_token(),
@@ -238,10 +235,10 @@ impl Program {
         let means = Arc::new(Means {
             env: env.clone(),
             platform: settings.platform,
-            store,
+            store: Arc::clone(&store),
             federation: federation.clone(),
             connectors: connectors.clone(),
-            register,
+            register: register.clone(),
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
             ongoing,
@@ -265,19 +262,40 @@ impl Program {
             logo: loaded.theme.logo.clone(),
             sandbox: if settings.sandbox { Sandbox::On } else { Sandbox::Off },
             federation,
-            keyring: shared_keys.ring,
-            upstream_keys: shared_keys.upstream,
+            keyring: Arc::clone(&shared_keys.ring),
+            upstream_keys: Arc::clone(&shared_keys.upstream),
             key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token()) + JWKS_CACHE,
             env,
         });
         admin::report_blocks(&hub);
+        let places = Places::of(loaded);
+        let readiness = Arc::new(readiness::readiness(Looked {
+            env: hub.env.clone(),
+            store: Arc::clone(&store),
+            is_away,
+            places,
+            keys: shared_keys,
+            connectors: hub.connectors.clone(),
+            register,
+            reload: reload.clone(),
+            audit: audit.clone(),
+        }));
+        let window = Window {
+            env: hub.env.clone(),
+            platform: settings.platform,
+            issuer: loaded.issuer.clone(),
+            recent,
+            login_life: settings.lifetimes.login(settings.platform),
+            federation: hub.federation.clone(),
+            connectors: hub.connectors.clone(),
+            readiness: Arc::clone(&readiness),
+            store: Box::new(move || places.rows(store.as_ref())),
+            settings: serde_json::to_value(settings)?,
+        };
         let admin = Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
-        let admin = Arc::new(admin.audited(&audit));
+        let admin = Arc::new(admin.audited(&audit).with_window(window));
         let (not_ready, shutdown) = (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
         let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
-        let told = (reload.clone(), audit.clone());
-        let readiness = Readiness::default().with_detail("config", move || told.0.complaints());
-        let readiness = Arc::new(readiness.with_detail("audit", move || told.1.complaints()));
         Ok(Self { hub, shell, admin, metrics, readiness, audit, traces, reload, arbiters, workers, not_ready, shutdown })
     }
 
@@ -368,27 +386,6 @@ fn last_if_draining(mut answer: ServiceResponse<BoxBody>, readiness: &Readiness)
         answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);
     }
     answer
-}
-
-fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
-    let limits = &loaded.settings.limits;
-    let capacities = Capacities {
-        logins: limits.logins,
-        sessions: limits.sessions,
-        grants: limits.grants,
-        logouts: LOGOUTS,
-        parked: PARKED,
-        // A code is redeemed with one assertion at most, and an assertion is kept for minutes, as a code's tombstone is.
-        assertions: limits.grants,
-    };
-    let store: Arc<dyn Store> = Arc::new(MeteredStore::new(Arc::new(MemoryStore::new(capacities)), metrics));
-    let counted = Arc::downgrade(&store);
-    metrics.sample_with(move |metrics| {
-        if let Some(store) = counted.upgrade() {
-            metered::report_records(store.as_ref(), &capacities, metrics);
-        }
-    });
-    store
 }
 
 /// For the demo, whose secrets live as long as its process.

@@ -109,6 +109,39 @@ impl SupportId {
         let letters = bits.iter().take(12).filter_map(|byte| ALPHABET.get(usize::from(byte & 31)));
         Self::new(letters.map(|letter| char::from(*letter)).collect::<String>())
     }
+
+    /// What an operator has typed from a screen or heard on the telephone: in any case, with blanks or hyphens, and with
+    /// the letters that Crockford's alphabet lacks read as what they look like. `None`: it can't be one.
+    #[must_use]
+    pub fn read(typed: &str) -> Option<Self> {
+        let letters = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| match c.to_ascii_uppercase() {
+            'I' | 'L' => '1',
+            'O' => '0',
+            other => other,
+        });
+        // One more than there may be, so that a long text is neither copied nor taken for a short one.
+        let id = Self::new(letters.take(13).collect::<String>());
+        id.number().is_some().then_some(id)
+    }
+
+    /// Its 60 bits; `None` of what was not made by [`Self::fresh`].
+    #[must_use]
+    pub fn number(&self) -> Option<u64> {
+        let digit = |letter: u8| -> Option<u64> {
+            Some(u64::from(match letter {
+                b'0'..=b'9' => letter - b'0',
+                b'A'..=b'H' => letter - b'A' + 10,
+                b'J' | b'K' => letter - b'J' + 18,
+                b'M' | b'N' => letter - b'M' + 20,
+                b'P'..=b'T' => letter - b'P' + 22,
+                b'V'..=b'Z' => letter - b'V' + 27,
+                _ => return None,
+            }))
+        };
+        let letters = self.0.as_bytes();
+        (letters.len() == 12).then_some(())?;
+        letters.iter().try_fold(0, |number, letter| Some(number << 5 | digit(*letter)?))
+    }
 }
 
 /// A value that must not reach a log, a page or an error. `Debug` prints `***`; there is no `Display`.
@@ -144,6 +177,24 @@ mod tests {
     #[test]
     fn a_secret_never_prints_itself() {
         assert_eq!(format!("{:?}", Secret::new("hunter2")), "***");
+    }
+
+    #[test]
+    fn a_support_id_is_understood_as_people_write_it() {
+        let entropy = crate::env::SeededEntropy::new(3);
+        for _ in 0..1000 {
+            let id = SupportId::fresh(&entropy);
+            let heard = id.as_str().to_lowercase().replace('0', "o").replace('1', "l");
+            let heard = format!(" {}-{} {}\n", &heard[..4], &heard[4..8], &heard[8..]);
+            assert_eq!(SupportId::read(&heard), Some(id.clone()), "{heard}");
+        }
+        for (digit, letter) in "0123456789ABCDEFGHJKMNPQRSTVWXYZ".chars().enumerate() {
+            let id = SupportId::new(format!("00000000000{letter}"));
+            assert_eq!(id.number(), Some(digit as u64), "{letter}");
+        }
+        for bad in ["", "0123456789A", "0123456789ABC", "0123456789AU", "../../../etc", "<script>aaaa", "éééééé"] {
+            assert_eq!(SupportId::read(bad), None, "{bad}");
+        }
     }
 
     #[test]

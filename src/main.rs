@@ -27,6 +27,8 @@ mod keys_command;
 mod register_command;
 #[path = "main/serve.rs"]
 mod serve_command;
+#[path = "main/top/mod.rs"]
+mod top_command;
 
 use audit_command::AuditCommand;
 use check_command::CheckCommand;
@@ -34,6 +36,7 @@ use idp_command::IdpCommand;
 use keys_command::KeysCommand;
 use register_command::RegisterCommand;
 use serve_command::{Listeners, Signals, until_stopped};
+use top_command::TopCommand;
 
 /// An identity federation hub.
 #[derive(Parser)]
@@ -121,6 +124,8 @@ enum Command {
         #[command(subcommand)]
         command: IdpCommand,
     },
+    /// How the running hub is doing, in the terminal, anew each second.
+    Top(TopCommand),
     /// The register of natural persons.
     Register {
         #[command(subcommand)]
@@ -201,6 +206,7 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Audit { command } => return Ok(command.run()),
         Command::Idp { command } => return Ok(command.run()),
         Command::Register { command } => return command.run(),
+        Command::Top(command) => return Ok(command.run()),
         Command::Schemas { write, reference } => schemas(write.as_deref(), reference.as_deref())?,
     }
     Ok(ExitCode::SUCCESS)

@@ -35,4 +35,5 @@ mod flow {
     mod walks;
     mod watched;
     mod whole;
+    mod window;
 }

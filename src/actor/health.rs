@@ -49,6 +49,8 @@ pub struct View {
     pub tally: Tally,
     /// `None` where nothing was called in the last minute.
     pub latency: Option<Quantiles>,
+    /// Why calls failed, the most frequent first.
+    pub reasons: Vec<(ErrorCode, u32)>,
 }
 
 /// A change of the circuit, with what led to it.
@@ -92,7 +94,7 @@ impl Health {
     pub fn view(&self, now: Timestamp) -> View {
         let state = self.state();
         let (tally, latency) = (state.window.tally(now), state.window.latency(now));
-        View { condition: state.breaker.condition(now), tally, latency }
+        View { condition: state.breaker.condition(now), tally, latency, reasons: state.window.reasons(now) }
     }
 
     /// True the first time that `what` is told; never for more than a few things, for a stranger chooses them.

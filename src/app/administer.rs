@@ -15,6 +15,7 @@ use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::web::admin::{Changed, ConnectorList, Refused};
+use crate::web::window::Status;
 
 /// The hub waits for its disk before it answers; the list of a large federation has a megabyte.
 const LIMITS: CallLimits = CallLimits { connect: Duration::from_secs(2), whole: Duration::from_secs(15), body: 8 << 20 };
@@ -109,6 +110,31 @@ impl Administration {
     pub async fn unblock(&self, id: &str) -> Result<Changed, AdministerFault> {
         let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
         self.ask(Method::DELETE, &format!("admin/blocks/{id}"), None::<&()>).await
+    }
+
+    /// How the hub is doing.
+    ///
+    /// # Errors
+    /// See [`AdministerFault`].
+    pub async fn status(&self) -> Result<Status, AdministerFault> {
+        self.ask(Method::GET, "admin/status", None::<&()>).await
+    }
+
+    /// Every metric, in Prometheus' text format.
+    ///
+    /// # Errors
+    /// See [`AdministerFault`].
+    pub async fn metrics(&self) -> Result<String, AdministerFault> {
+        let address = self.base.as_str().trim_end_matches('/').to_owned();
+        let request = Request::get(format!("{address}/metrics")).body(Vec::new());
+        let request = request.map_err(|_| AdministerFault::Address(address.clone()))?;
+        let answer = self.guard.send(request).await;
+        let answer = answer.map_err(|fault| AdministerFault::NoAnswer { address: address.clone(), fault })?;
+        let status = answer.status().as_u16();
+        match String::from_utf8(answer.into_body()) {
+            Ok(text) if status == 200 => Ok(text),
+            Ok(_) | Err(_) => Err(AdministerFault::Stranger { address, status }),
+        }
     }
 
     async fn ask<T: DeserializeOwned>(

@@ -63,8 +63,10 @@ pub(super) fn applied(audit: &Audit, outline: &Outline, changes: &Changes) {
     for (id, change) in &changes.data_providers {
         audit.tell(|| changed(change).dp(id));
     }
-    if !changes.scopes.is_empty() {
-        audit.tell(|| Event::of(Name::ConfigChanged).change(Change::Changed).file("scopes.toml"));
+    for (file, is_changed) in [("scopes.toml", !changes.scopes.is_empty()), ("notices.toml", !changes.notices.is_empty())] {
+        if is_changed {
+            audit.tell(|| Event::of(Name::ConfigChanged).change(Change::Changed).file(file));
+        }
     }
 }
 

@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::Duration;
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 
 use super::BuildFault;
 use super::audit::{self, Turns};
@@ -51,9 +51,16 @@ pub(super) struct SharedKeys {
     pub ring: Arc<ArcSwap<Keyring>>,
     pub own: Arc<ArcSwap<VerificationKeys>>,
     pub upstream: Arc<ArcSwap<UpstreamKeys>>,
+    /// Why the folder could not be read the last time.
+    trouble: Arc<ArcSwapOption<String>>,
 }
 
 impl SharedKeys {
+    /// What an operator should mend.
+    pub fn complaint(&self) -> Option<String> {
+        self.trouble.load_full().map(|why| String::clone(&why))
+    }
+
     fn turns(&self, now: Timestamp) -> Turns {
         let rows = keyfiles::rows(&self.ring.load(), &self.upstream.load(), now);
         rows.into_iter().map(|row| ((row.purpose, row.kid), row.state == KeyState::Current)).collect()
@@ -84,6 +91,7 @@ pub(super) fn read(folder: &Path, now: Timestamp, keys: Keys) -> Result<Read, Bu
         ring: Arc::new(ArcSwap::from_pointee(ring)),
         own: Arc::new(ArcSwap::from_pointee(own)),
         upstream: Arc::new(ArcSwap::from_pointee(upstream)),
+        trouble: Arc::default(),
     };
     Ok(Read { shared, watch })
 }
@@ -109,10 +117,15 @@ async fn follow(folder: PathBuf, env: Env, shared: SharedKeys, audit: Audit) {
                 shared.ring.store(Arc::new(ring));
                 shared.own.store(Arc::new(own));
                 shared.upstream.store(Arc::new(upstream));
+                shared.trouble.store(None);
                 let before = std::mem::replace(&mut turns, shared.turns(env.now()));
                 audit::keys(&audit, &before, &turns);
             }
-            Ok(Err(fault)) => tracing::error!(%fault, "the key folder can't be read; the last good keys stay in use"),
+            Ok(Err(fault)) => {
+                tracing::error!(%fault, "the key folder can't be read; the last good keys stay in use");
+                let why = format!("the key folder can't be read, and the last good keys stay in use; mend: {fault}");
+                shared.trouble.store(Some(Arc::new(why)));
+            }
             Err(fault) => tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use"),
         }
     }

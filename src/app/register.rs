@@ -4,7 +4,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 
-use arc_swap::ArcSwap;
+use arc_swap::{ArcSwap, ArcSwapOption};
 use async_trait::async_trait;
 
 use super::BuildFault;
@@ -37,7 +37,8 @@ pub(super) fn read(loaded: &Loaded, metrics: &Arc<Metrics>, now: Timestamp) -> R
             let register =
                 FileRegister::load(&file.path, home_country).map_err(|fault| BuildFault::Register(fault.to_string()))?;
             let current = Arc::new(ArcSwap::from_pointee(register));
-            Ok(Read::File(Followed { current, path: file.path.clone(), stamp, home_country: home_country.clone() }))
+            let (path, home_country, trouble) = (file.path.clone(), home_country.clone(), Arc::default());
+            Ok(Read::File(Followed { current, trouble, path, stamp, home_country }))
         }
         Some(RegisterConfig::Http(configured)) => {
             let register = HttpRegister::new(configured, &loaded.register, home_country, Arc::clone(metrics), now);
@@ -52,7 +53,7 @@ pub(super) fn share(register: Read, round: Duration) -> Option<Arc<dyn Register>
         Read::None => None,
         Read::Http(register) => Some(Arc::from(register as Box<dyn Register>)),
         Read::File(followed) => {
-            let shared = Current(Arc::clone(&followed.current));
+            let shared = Current { file: Arc::clone(&followed.current), trouble: Arc::clone(&followed.trouble) };
             actix::spawn(followed.follow(round));
             Some(Arc::new(shared))
         }
@@ -77,6 +78,7 @@ pub async fn ask_register(loaded: &Loaded, env: &Env, pivot: &Identity) -> Resul
 /// A register file that may be replaced under the running hub.
 pub(super) struct Followed {
     current: Arc<ArcSwap<FileRegister>>,
+    trouble: Arc<ArcSwapOption<String>>,
     path: PathBuf,
     stamp: Option<Stamp>,
     home_country: String,
@@ -117,8 +119,13 @@ impl Followed {
             Ok((Ok(register), _)) => {
                 tracing::info!(persons = register.len(), "the register file has changed and is in use");
                 self.current.store(Arc::new(register));
+                self.trouble.store(None);
             }
-            Ok((Err(fault), _)) => tracing::error!(%fault, "the register file is bad; the last good one stays"),
+            Ok((Err(fault), _)) => {
+                tracing::error!(%fault, "the register file is bad; the last good one stays");
+                let why = format!("the register file is bad, and the last good one stays in use; mend: {fault}");
+                self.trouble.store(Some(Arc::new(why)));
+            }
             Err(fault) => tracing::error!(%fault, "reading the register file failed; the last good one stays"),
         }
         // Also when it can't be read: told about once, not each round.
@@ -144,13 +151,21 @@ impl Stamp {
 }
 
 /// Whatever file register is in use.
-struct Current(Arc<ArcSwap<FileRegister>>);
+struct Current {
+    file: Arc<ArcSwap<FileRegister>>,
+    /// Why the newest file is not in use.
+    trouble: Arc<ArcSwapOption<String>>,
+}
 
 #[async_trait]
 impl Register for Current {
     async fn identify(&self, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault> {
-        let register = self.0.load_full();
+        let register = self.file.load_full();
         register.identify(pivot, support_id).await
+    }
+
+    fn complaint(&self) -> Option<String> {
+        self.trouble.load_full().map(|why| String::clone(&why))
     }
 }
 
@@ -167,6 +182,7 @@ mod tests {
         let register = FileRegister::load(path, "99100").unwrap();
         Followed {
             current: Arc::new(ArcSwap::from_pointee(register)),
+            trouble: Arc::default(),
             path: path.to_owned(),
             stamp: Stamp::of(path),
             home_country: "99100".to_owned(),

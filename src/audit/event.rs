@@ -27,6 +27,12 @@ macro_rules! events {
                 match self { $(Self::$variant => $name,)* }
             }
 
+            /// What it says, in a sentence.
+            #[must_use]
+            pub const fn meaning(self) -> &'static str {
+                match self { $(Self::$variant => $doc,)* }
+            }
+
             /// The fields that a line of this event may have, besides those of every line.
             #[must_use]
             pub const fn fields(self) -> &'static [&'static str] {

@@ -17,6 +17,7 @@ pub mod event;
 pub mod file;
 pub mod memory;
 mod queue;
+pub mod recent;
 pub mod report;
 mod schema;
 pub mod verify;
@@ -29,6 +30,7 @@ use std::sync::Arc;
 
 pub use event::{Event, Name};
 pub use queue::WhenFull;
+pub use recent::Recent;
 pub use schema::{SCHEMA, schema, write_schema};
 pub use writer::{Means, Sink};
 
@@ -60,28 +62,49 @@ pub enum AuditFault {
 
 /// The way to the audit log: cheap to clone, and nothing where there is none.
 #[derive(Clone, Default)]
-pub struct Audit(Option<Arc<Shared>>);
+pub struct Audit {
+    log: Option<Arc<Shared>>,
+    recent: Option<Arc<Recent>>,
+}
 
 impl Audit {
     /// Nothing is written, nothing is made to be written.
     #[must_use]
     pub const fn off() -> Self {
-        Self(None)
+        Self { log: None, recent: None }
+    }
+
+    /// What is told of a login is remembered as well, whether or not there is a log.
+    #[must_use]
+    pub fn remembered(self, recent: &Arc<Recent>) -> Self {
+        Self { recent: Some(Arc::clone(recent)), ..self }
     }
 
     /// Has an event written. It never waits: what finds no place is counted as lost, and the log says so.
     pub fn tell(&self, event: impl FnOnce() -> Event) {
-        if let Some(shared) = &self.0 {
-            shared.take(event());
-        }
+        self.tell_some(|| Some(event()));
     }
 
     /// The same, where it is yet to be seen whether there is an event.
     pub fn tell_some(&self, event: impl FnOnce() -> Option<Event>) {
-        if let Some(shared) = &self.0
+        if self.log.is_none() && self.recent.is_none() {
+            return;
+        }
+        let Some(event) = event() else { return };
+        if let Some(recent) = &self.recent {
+            recent.note(&event);
+        }
+        if let Some(shared) = &self.log {
+            shared.take(event);
+        }
+    }
+
+    /// Remembered alone: what is no business event, and somebody may ask about.
+    pub fn remember_some(&self, event: impl FnOnce() -> Option<Event>) {
+        if let Some(recent) = &self.recent
             && let Some(event) = event()
         {
-            shared.take(event);
+            recent.note(&event);
         }
     }
 
@@ -90,7 +113,7 @@ impl Audit {
     /// # Errors
     /// `AuditUnwritable`.
     pub fn admits(&self) -> Result<(), ErrorCode> {
-        match &self.0 {
+        match &self.log {
             Some(shared) if !shared.admits() => Err(ErrorCode::AuditUnwritable),
             Some(_) | None => Ok(()),
         }
@@ -99,19 +122,19 @@ impl Audit {
     /// What an operator should mend, a line each.
     #[must_use]
     pub fn complaints(&self) -> Vec<String> {
-        self.0.as_ref().map(|shared| shared.complaints()).unwrap_or_default()
+        self.log.as_ref().map(|shared| shared.complaints()).unwrap_or_default()
     }
 
     /// Comes back when all that was told before is with the operating system, or can't be written now. It blocks.
     pub fn flush(&self) {
-        if let Some(shared) = &self.0 {
+        if let Some(shared) = &self.log {
             shared.flush();
         }
     }
 
     /// The last words: `stop`, a checkpoint, and all of it on the disk. What is told afterwards is lost.
     pub async fn stop(&self) {
-        if let Some(shared) = &self.0 {
+        if let Some(shared) = &self.log {
             shared.stop().await;
         }
     }
@@ -119,6 +142,6 @@ impl Audit {
 
 impl std::fmt::Debug for Audit {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str(if self.0.is_some() { "Audit(on)" } else { "Audit(off)" })
+        f.write_str(if self.log.is_some() { "Audit(on)" } else { "Audit(off)" })
     }
 }

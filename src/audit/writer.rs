@@ -105,7 +105,7 @@ pub fn start(sink: Box<dyn Sink>, found: Found, begin: Event, means: Means) -> R
         }
     };
     std::thread::Builder::new().name("audit".to_owned()).spawn(run).map_err(AuditFault::Thread)?;
-    Ok(Audit(Some(Arc::new(shared))))
+    Ok(Audit { log: Some(Arc::new(shared)), recent: None })
 }
 
 struct Writer {

@@ -20,6 +20,8 @@ pub struct Changes {
     pub data_providers: BTreeMap<ClientId, Change>,
     /// Tables of scopes.toml that differ.
     pub scopes: Vec<String>,
+    /// Keys of notices.toml that differ.
+    pub notices: Vec<String>,
 }
 
 /// What became of a file.
@@ -80,6 +82,7 @@ impl Outline {
                 .map(|(id, change)| (id.clone(), change))
                 .collect(),
             scopes: self.scopes.differing(&next.scopes),
+            notices: self.notices.differing(&next.notices),
         }
     }
 
@@ -192,6 +195,9 @@ impl Changes {
         if !self.scopes.is_empty() {
             writeln!(text, "scopes.toml: {} changed; every service provider under these rules", self.scopes.join(", "))?;
         }
+        if !self.notices.is_empty() {
+            writeln!(text, "notices.toml: changed; what everybody who logs in is told")?;
+        }
         Ok(())
     }
 }
@@ -224,7 +230,9 @@ impl Display for Changes {
         let services = self.service_providers.iter().map(|(id, change)| format!("service provider {id} {}", change.change));
         let data_providers = self.data_providers.iter().map(|(id, change)| format!("data provider {id} {change}"));
         let scopes = (!self.scopes.is_empty()).then(|| "scopes changed".to_owned());
-        f.write_str(&listed(&connectors.chain(services).chain(data_providers).chain(scopes).collect::<Vec<_>>()))
+        let notices = (!self.notices.is_empty()).then(|| "notices changed".to_owned());
+        let files = scopes.into_iter().chain(notices);
+        f.write_str(&listed(&connectors.chain(services).chain(data_providers).chain(files).collect::<Vec<_>>()))
     }
 }
 

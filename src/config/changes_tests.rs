@@ -25,6 +25,7 @@ fn before() -> Outline {
         service_providers: [("open".into(), service(&[], "1")), ("picky".into(), service(&["b"], "1"))].into(),
         data_providers: BTreeMap::new(),
         scopes: fields(&[("scopes", "1")]),
+        notices: Arc::default(),
     }
 }
 

@@ -10,6 +10,7 @@ use serde_json::{Map, Value};
 use super::connector_rules::{Admitted, Order};
 use super::logo::Logo;
 use super::model::{AuthMethod, Category};
+use super::notices::Notice;
 use super::shown::Lineup;
 use super::{AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
 use crate::identity::scopes::{self, Presumed, ScopeTable};
@@ -185,6 +186,8 @@ pub struct Federation {
     pub discovery: Arc<str>,
     /// The choice page's headings, in their order.
     pub categories: Vec<Category>,
+    /// What the operator has to say to everybody, in force or not.
+    pub notices: Arc<[Notice]>,
     /// How long a browser keeps the last choice, if it does.
     pub remember_last: Option<Duration>,
 }
@@ -210,6 +213,7 @@ impl Federation {
             unavailable,
             discovery: Arc::default(),
             categories: Vec::new(),
+            notices: Arc::default(),
             remember_last: None,
         }
     }

@@ -3,7 +3,7 @@
 //! Owns: the shape and the validity of every configuration file. Must not know: what runs on it.
 //!
 //! [`load`] reads a folder: `passerelle.toml` (with `PASSERELLE_…` variables over it), `service-providers/*.toml`,
-//! `data-providers/*.toml`, `scopes.toml`, the theme, and the connectors' folder. It gives either a whole, checked [`Loaded`] or every
+//! `data-providers/*.toml`, `scopes.toml`, `notices.toml`, the theme, and the connectors' folder. It gives either a whole, checked [`Loaded`] or every
 //! [`Problem`] that was found; never a part. A running hub reads all but `passerelle.toml` and the theme again, by
 //! [`Files::read`].
 
@@ -27,6 +27,7 @@ pub mod logo;
 pub mod mapping;
 pub mod metrics;
 pub mod model;
+pub mod notices;
 pub mod oauth2;
 mod oidc;
 pub mod outline;
@@ -157,6 +158,7 @@ pub fn load(folder: &Path, environment: &Environment) -> Result<Loaded, Vec<Prob
 fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem>) -> Option<Loaded> {
     let context = Context { folder, environment };
     let scopes = scopes::load(&folder.join("scopes.toml"), problems);
+    let notices = notices::load(&folder.join("notices.toml"), problems);
     let drafts = service_providers::read(&folder.join(service_providers::FOLDER), problems);
     let data_drafts = data_providers::read(&folder.join("data-providers"), problems);
     let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok();
@@ -222,7 +224,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         return None;
     }
     let (source, checked) = (main?, checked?);
-    let judged = files::Judged { services, data_providers, connectors: connectors?, scopes: scopes? };
+    let judged = files::Judged { services, data_providers, connectors: connectors?, scopes: scopes?, notices: notices? };
     whole(folder, environment, (&source, checked), judged, theme?, warnings).map_err(|problem| problems.push(problem)).ok()
 }
 

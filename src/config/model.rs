@@ -21,7 +21,7 @@ pub use crate::protocol::client_auth::AuthMethod;
 pub use crate::protocol::registration::{Consent, Rules};
 
 /// `config/passerelle.toml`.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
     pub platform: Platform,
@@ -89,14 +89,14 @@ pub struct Settings {
     pub metrics: MetricLabels,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Listener {
     /// Address and port, `127.0.0.1:8080`; port 0 takes a free one.
     pub listen: SocketAddr,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct PrivateListener {
     /// Address and port, `127.0.0.1:9090`; port 0 takes a free one.
@@ -127,7 +127,7 @@ pub enum SubjectSource {
 }
 
 /// A secret is never written in a configuration file: write `{ file = "path" }` or `{ env = "NAME" }`.
-#[derive(Clone, Debug, Default, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SecretRef {
     /// Path, relative to the configuration folder; a trailing line end is cut.
@@ -139,7 +139,7 @@ pub struct SecretRef {
 }
 
 /// One version of the subjects' key, by reference.
-#[derive(Clone, Debug, PartialEq, Eq, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct VersionedKey {
     /// Written at the end of every `sub`: 1 for the first key, then counting up.
@@ -152,14 +152,14 @@ pub struct VersionedKey {
     pub env: Option<String>,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum RegisterConfig {
     File(FileRegister),
     Http(Box<HttpRegister>),
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileRegister {
     /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status.
@@ -167,7 +167,7 @@ pub struct FileRegister {
 }
 
 /// A register that is asked over HTTPS; `docs/register.openapi.yaml` is its contract.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct HttpRegister {
     /// Address that the contract's paths follow, without a query: `https://register.example.org/v1`.
@@ -196,7 +196,7 @@ pub struct HttpRegister {
 }
 
 /// Seconds.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Lifetimes {
     /// Life of an authorization code; at most 600.
@@ -226,7 +226,7 @@ impl Default for Lifetimes {
     }
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Logins waiting at once; beyond it new ones get 503 with `Retry-After`.
@@ -257,6 +257,9 @@ pub struct Limits {
     pub shutdown_seconds: u64,
     /// Web workers; 0 takes one for each processor.
     pub workers: usize,
+    /// Logins that the private listener's window remembers, and as many again that met a refusal; half a kilobyte each. 0, or
+    /// no `private.admin_token`: none.
+    pub remembered_logins: usize,
 }
 
 impl Default for Limits {
@@ -274,11 +277,12 @@ impl Default for Limits {
             not_ready_seconds: 0,
             shutdown_seconds: 20,
             workers: 0,
+            remembered_logins: 20_000,
         }
     }
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Choice {
     /// Order of connectors on the choice page; those not named follow by name.
@@ -307,7 +311,7 @@ impl Default for Choice {
 }
 
 /// One heading of the choice page.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Category {
     /// As connectors' files write it: 1 to 32 characters of a-z, 0-9 and -.
@@ -316,7 +320,7 @@ pub struct Category {
     pub name: BTreeMap<String, String>,
 }
 
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Log {
     /// For people, or one JSON object a line.

@@ -59,6 +59,8 @@ pub struct Outline {
     pub service_providers: BTreeMap<ClientId, ServiceOutline>,
     pub data_providers: BTreeMap<ClientId, DataProviderOutline>,
     pub scopes: Arc<Fields>,
+    #[serde(default)]
+    pub notices: Arc<Fields>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]

@@ -25,6 +25,7 @@ pub fn reference_markdown() -> String {
         "data-providers/*.toml",
         "connectors/*.toml",
         "scopes.toml",
+        "notices.toml",
         "theme file",
     ];
     let mut page = INTRODUCTION.to_owned();

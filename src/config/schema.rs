@@ -8,6 +8,7 @@ use serde_json::Value;
 
 use super::data_providers::DataProvider;
 use super::model::{ConnectorFile, ServiceProvider, Settings};
+use super::notices::NoticesFile;
 use super::scopes::ScopesFile;
 use super::theme::ThemeFile;
 
@@ -20,6 +21,7 @@ pub fn schemas() -> Vec<(&'static str, Value)> {
         ("data-provider.schema.json", of::<DataProvider>()),
         ("connector.schema.json", of::<ConnectorFile>()),
         ("scopes.schema.json", of::<ScopesFile>()),
+        ("notices.schema.json", of::<NoticesFile>()),
         ("theme.schema.json", of::<ThemeFile>()),
     ]
 }

@@ -258,6 +258,7 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
         ("not_ready_seconds", limits.not_ready_seconds, (0, 300)),
         ("shutdown_seconds", limits.shutdown_seconds, (1, 300)),
         ("workers", count(limits.workers), (0, 1024)),
+        ("remembered_logins", count(limits.remembered_logins), (0, 1_000_000)),
     ];
     for (key, value, range) in bounds {
         within(source, &format!("limits.{key}"), value, range, problems);

@@ -4,7 +4,7 @@
 use std::collections::BTreeMap;
 
 use schemars::JsonSchema;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 
 use super::Context;
 use super::address::{self, Http};
@@ -16,7 +16,7 @@ use super::source::Source;
 use crate::ids::Secret;
 
 /// docs/logs-and-traces.md.
-#[derive(Clone, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Traces {
     /// Where spans are sent, as `https://collector.example.org:4318/v1/traces` (OTLP over HTTP, JSON). Without it nothing
@@ -60,7 +60,7 @@ impl Default for Traces {
     }
 }
 
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "snake_case")]
 pub enum Propagate {
     /// Nobody outside learns an id that a service provider may know too.

@@ -79,12 +79,12 @@ pub struct HubOptions {
     #[arg(long, default_value = "config")]
     config: PathBuf,
     /// Address of the private listener, if it is not reached at private.listen: http://127.0.0.1:9090.
-    #[arg(long, value_name = "URL")]
+    #[arg(long, alias = "url", value_name = "URL")]
     private: Option<String>,
 }
 
 /// What went wrong, and the exit code that says so.
-struct Failure(u8, String);
+pub struct Failure(u8, String);
 
 impl From<AdministerFault> for Failure {
     fn from(fault: AdministerFault) -> Self {
@@ -100,6 +100,19 @@ impl From<AdministerFault> for Failure {
     }
 }
 
+impl Failure {
+    /// Says what went wrong, if anything, and what to exit with.
+    pub fn told(done: Result<(), Self>) -> ExitCode {
+        match done {
+            Ok(()) => ExitCode::SUCCESS,
+            Err(Self(code, what)) => {
+                eprintln!("passerelle: {what}");
+                ExitCode::from(code)
+            }
+        }
+    }
+}
+
 impl From<String> for Failure {
     fn from(what: String) -> Self {
         Self(1, what)
@@ -109,13 +122,7 @@ impl From<String> for Failure {
 impl IdpCommand {
     pub fn run(self) -> ExitCode {
         let done = in_system(async move { Ok(self.ask().await) }).map_err(Failure::from).and_then(|done| done);
-        match done {
-            Ok(()) => ExitCode::SUCCESS,
-            Err(Failure(code, what)) => {
-                eprintln!("passerelle: {what}");
-                ExitCode::from(code)
-            }
-        }
+        Failure::told(done)
     }
 
     async fn ask(self) -> Result<(), Failure> {
@@ -148,7 +155,7 @@ impl IdpCommand {
 }
 
 impl HubOptions {
-    fn reach(&self) -> Result<Administration, Failure> {
+    pub fn reach(&self) -> Result<Administration, Failure> {
         let access =
             Access::read(&self.config, &Environment::of_process()).map_err(|problems| unusable(&self.config, &problems))?;
         Ok(Administration::of(access, self.private.as_deref())?)

@@ -377,6 +377,8 @@ catalogue! {
     BlockUnknown = "Y500096" 404 "invalid_request" Info Client Operator "error-not-found" "There is no block of this id that was set by command.";
     TooManyBlocks = "Y500097" 409 "invalid_request" Warn Client Operator "error-bad-request" "There are too many blocks.";
     BlocksNotKept = "Y500098" 500 "server_error" Error Hub Operator "error-internal" "A block was set or lifted, and the change could not be written: a restart will undo it.";
+    SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "Nothing is remembered of this support id; the audit log may have it.";
+    SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is no support id: twelve letters and digits, without I, L, O and U.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and takes no new logins without it.";
 }
 

@@ -168,6 +168,14 @@ impl Register for HttpRegister {
         contract::answer(answer.headers(), answer.body(), pivot, &self.rules)
     }
 
+    fn complaint(&self) -> Option<String> {
+        (self.breaker.condition() != Condition::Closed).then(|| {
+            "the register has failed several times in a row and is spared for a moment, so that logins that need it end at once; \
+             mend: ask whoever runs it; the hub tries again by itself"
+                .to_owned()
+        })
+    }
+
     async fn probe(&self) -> Result<(), RegisterFault> {
         let request = self.request(Method::GET, "/health", Vec::new())?;
         self.ask(request, StatusCode::NO_CONTENT).await.map(|_| ())

@@ -119,6 +119,11 @@ pub trait Register: Send + Sync {
     /// The register can't be asked, or answers nonsense.
     async fn identify(&self, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault>;
 
+    /// What an operator should know of it now, with the mend; it is known already, and nothing is waited for.
+    fn complaint(&self) -> Option<String> {
+        None
+    }
+
     /// Whether the register can be asked, without asking about anybody: for `check --online`.
     ///
     /// # Errors

@@ -4,6 +4,7 @@
 
 use std::future::Future;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
@@ -15,6 +16,8 @@ use crate::telemetry::{Metrics, StoreMeter};
 /// Counts each verb, and each one that failed, before passing the answer on unchanged.
 pub struct MeteredStore {
     inner: Arc<dyn Store>,
+    /// Whether the last answer was that there is none.
+    away: Arc<AtomicBool>,
     login: Meters,
     session: Meters,
     code: Meters,
@@ -31,6 +34,7 @@ impl MeteredStore {
         let meters = |kind| Meters::new(metrics, kind);
         Self {
             inner,
+            away: Arc::default(),
             login: meters(Kind::Login),
             session: meters(Kind::Session),
             code: meters(Kind::Code),
@@ -40,6 +44,31 @@ impl MeteredStore {
             assertion: meters(Kind::Assertion),
             revoke: metrics.store_meter("family", "revoke"),
         }
+    }
+
+    /// Whether the store did not answer when it was last asked; known without asking.
+    #[must_use]
+    pub fn away(&self) -> Arc<AtomicBool> {
+        Arc::clone(&self.away)
+    }
+
+    async fn counted<T>(&self, meter: &StoreMeter, verb: impl Future<Output = Result<T, StoreFault>>) -> Result<T, StoreFault> {
+        let began = Instant::now();
+        let answer = verb.await;
+        meter.asked(began.elapsed());
+        let is_away = matches!(answer, Err(StoreFault::Unavailable(_)));
+        // Read first: a flag that everybody writes is a cache line that everybody waits for.
+        if self.away.load(Ordering::Relaxed) != is_away {
+            self.away.store(is_away, Ordering::Relaxed);
+        }
+        answer.inspect_err(|fault| {
+            meter.refused(match fault {
+                StoreFault::Full => "full",
+                StoreFault::Exists => "exists",
+                StoreFault::Revoked => "revoked",
+                StoreFault::Unavailable(_) => "unavailable",
+            });
+        })
     }
 
     fn of(&self, kind: Kind) -> &Meters {
@@ -79,11 +108,11 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
 impl Store for MeteredStore {
     async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
         let meter = &self.of(key.kind).insert;
-        counted(meter, self.inner.insert(key, draft, now)).await
+        self.counted(meter, self.inner.insert(key, draft, now)).await
     }
 
     async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
-        counted(&self.of(key.kind).load, self.inner.load(key, now)).await
+        self.counted(&self.of(key.kind).load, self.inner.load(key, now)).await
     }
 
     async fn replace(
@@ -95,7 +124,7 @@ impl Store for MeteredStore {
         now: Timestamp,
     ) -> Result<Replaced, StoreFault> {
         let meter = &self.of(key.kind).replace;
-        let answer = counted(meter, self.inner.replace(key, expected, value, expires_at, now)).await;
+        let answer = self.counted(meter, self.inner.replace(key, expected, value, expires_at, now)).await;
         answer.inspect(|replaced| {
             if matches!(replaced, Replaced::Stale) {
                 meter.lost()
@@ -105,7 +134,7 @@ impl Store for MeteredStore {
 
     async fn take(&self, key: &Key, tombstone: Vec<u8>, tombstone_until: Timestamp, now: Timestamp) -> Result<Taken, StoreFault> {
         let meter = &self.of(key.kind).take;
-        let answer = counted(meter, self.inner.take(key, tombstone, tombstone_until, now)).await;
+        let answer = self.counted(meter, self.inner.take(key, tombstone, tombstone_until, now)).await;
         answer.inspect(|taken| {
             if matches!(taken, Taken::Spent(_)) {
                 meter.lost()
@@ -114,11 +143,11 @@ impl Store for MeteredStore {
     }
 
     async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
-        counted(&self.of(key.kind).remove, self.inner.remove(key)).await
+        self.counted(&self.of(key.kind).remove, self.inner.remove(key)).await
     }
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
-        counted(&self.revoke, self.inner.revoke(family, until, now)).await
+        self.counted(&self.revoke, self.inner.revoke(family, until, now)).await
     }
 
     fn count(&self, kind: Kind) -> usize {
@@ -145,20 +174,6 @@ impl Meters {
             remove: meter("remove"),
         }
     }
-}
-
-async fn counted<T>(meter: &StoreMeter, verb: impl Future<Output = Result<T, StoreFault>>) -> Result<T, StoreFault> {
-    let began = Instant::now();
-    let answer = verb.await;
-    meter.asked(began.elapsed());
-    answer.inspect_err(|fault| {
-        meter.refused(match fault {
-            StoreFault::Full => "full",
-            StoreFault::Exists => "exists",
-            StoreFault::Revoked => "revoked",
-            StoreFault::Unavailable(_) => "unavailable",
-        });
-    })
 }
 
 const fn word(kind: Kind) -> &'static str {

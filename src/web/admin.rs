@@ -1,8 +1,10 @@
 //! `/admin/…` on the private listener: which identity providers there are, what blocks them, and setting and lifting a
 //! block while the hub runs.
 //!
-//! Owns: who may ask (one bearer token, RFC 6750), how often one may guess, what is told in JSON. Must not know: what a
-//! block does, or where it is kept.
+//! Owns: who may ask (one bearer token, RFC 6750; a browser that has sent it may look, [`entering`]), how often one may
+//! guess, what is told in JSON. Must not know: what a block does, where it is kept, or what the window shows.
+
+mod entering;
 
 use std::num::NonZeroU32;
 use std::sync::Arc;
@@ -18,8 +20,11 @@ use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use self::entering::Reception;
 use super::answer::status_code;
 use super::hub::Hub;
+use super::window::entrance::Entrance;
+use super::window::{self, Window};
 use crate::actor::Connectors;
 use crate::actor::blocks::Survival;
 use crate::actor::registry::{BlockRow, ConnectorRow, NewBlock, Unset};
@@ -49,6 +54,10 @@ pub struct Admin {
     token: Option<[u8; 32]>,
     mistakes: Mistakes,
     audit: Audit,
+    env: Env,
+    /// `None` without a token.
+    entrance: Option<Entrance>,
+    window: Option<Window>,
 }
 
 /// What `GET /admin/blocks` answers.
@@ -95,7 +104,20 @@ impl Admin {
     pub fn new(connectors: Connectors, token: Option<&Secret<String>>, env: &Env) -> Self {
         let allowed = Allowed { failed_authentications: GUESSES, inactive_answers: GUESSES };
         let token = token.map(|token| digest::sha256(token.reveal().as_bytes()));
-        Self { connectors, token, mistakes: Mistakes::new(allowed, env), audit: Audit::off() }
+        let entrance = token.as_ref().map(|token| Entrance::new(token, env));
+        let (mistakes, audit, env) = (Mistakes::new(allowed, env), Audit::off(), env.clone());
+        Self { connectors, token, mistakes, audit, env, entrance, window: None }
+    }
+
+    /// Whoever is let in may look through it.
+    #[must_use]
+    pub fn with_window(mut self, window: Window) -> Self {
+        self.window = Some(window);
+        self
+    }
+
+    pub(super) const fn window(&self) -> Option<&Window> {
+        self.window.as_ref()
     }
 
     /// Changes and refusals are told there.
@@ -108,11 +130,20 @@ impl Admin {
     fn admit(&self, headers: &HeaderMap) -> Result<(), ErrorCode> {
         let token = self.token.as_ref().ok_or(ErrorCode::AdminOff)?;
         let sent = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.split_once(' '));
-        // RFC 9110, 11.1: the scheme's name has no case. Hashes are compared, so that not even the length is told.
-        let proven = sent.is_some_and(|(scheme, sent)| {
-            scheme.eq_ignore_ascii_case("bearer") && digest::equal(&digest::sha256(sent.as_bytes()), token)
-        });
+        // RFC 9110, 11.1: the scheme's name has no case.
+        let sent = sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
+        self.prove(token, sent.map(|(_, sent)| sent))
+    }
+
+    /// Hashes are compared, so that not even the length is told.
+    fn prove(&self, token: &[u8; 32], sent: Option<&str>) -> Result<(), ErrorCode> {
+        let proven = sent.is_some_and(|sent| digest::equal(&digest::sha256(sent.as_bytes()), token));
         if proven { Ok(()) } else { Err(self.mistakes.authentication_failed(None, ErrorCode::AdminToken)) }
+    }
+
+    fn tell_refusal(&self, code: ErrorCode) {
+        telemetry::refused(None, code, "the administration was refused");
+        self.audit.tell(|| Event::of(Name::AdminRefused).code(code));
     }
 
     fn refuse(&self, code: ErrorCode) -> HttpResponse {
@@ -137,11 +168,15 @@ pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
     let guarded = from_fn(move |request: ServiceRequest, next: Next<BoxBody>| {
         let admin = Arc::clone(&guard);
         async move {
+            match admin.receive(&request) {
+                Reception::LetIn => return next.call(request).await,
+                Reception::Asked(form) => return Ok(request.into_response(form)),
+                Reception::Unknown => {}
+            }
             match admin.admit(request.headers()) {
                 Ok(()) => next.call(request).await,
                 Err(code) => {
-                    telemetry::refused(None, code, "the administration was refused");
-                    admin.audit.tell(|| Event::of(Name::AdminRefused).code(code));
+                    admin.tell_refusal(code);
                     Ok(request.into_response(admin.refuse(code)))
                 }
             }
@@ -156,6 +191,9 @@ pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
         .service(web::resource("/connectors").get(connectors).default_service(otherwise("GET")))
         .service(web::resource("/blocks").get(blocks).post(block).default_service(otherwise("GET, POST")))
         .service(web::resource("/blocks/{id}").delete(unblock).default_service(otherwise("DELETE")))
+        .service(web::resource("/sign-in").post(entering::sign_in).default_service(otherwise("POST")))
+        .service(web::resource("/sign-out").post(entering::sign_out).default_service(otherwise("POST")))
+        .configure(window::configure)
         .default_service(web::to(|| async { refused(ErrorCode::NotFound, Vec::new(), None) }))
 }
 
@@ -265,7 +303,7 @@ fn changed(block: BlockRow, survival: Survival) -> Changed {
     }
 }
 
-fn refused(code: ErrorCode, details: Vec<String>, header: Option<(HeaderName, String)>) -> HttpResponse {
+pub(super) fn refused(code: ErrorCode, details: Vec<String>, header: Option<(HeaderName, String)>) -> HttpResponse {
     let entry = code.entry();
     let (error, error_description, code) = (entry.oauth.to_owned(), entry.description.to_owned(), entry.code.to_owned());
     let mut response = builder(status_code(entry.status));
@@ -273,6 +311,10 @@ fn refused(code: ErrorCode, details: Vec<String>, header: Option<(HeaderName, St
         response.insert_header(header);
     }
     response.json(Refused { error, error_description, code, details })
+}
+
+pub(super) fn told(body: &impl Serialize) -> HttpResponse {
+    json(StatusCode::OK, body)
 }
 
 fn json(status: StatusCode, body: &impl Serialize) -> HttpResponse {

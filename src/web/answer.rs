@@ -6,7 +6,7 @@ use actix_web::http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, LOCA
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::hub::Hub;
-use super::pages::{Chrome, Field, FormPostPage, Locale, negotiate};
+use super::pages::{Chrome, Field, FormPostPage, Locale, Notice, negotiate};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::error_answer::{ErrorAnswer, Used};
@@ -30,7 +30,8 @@ pub fn locale(request: &HttpRequest, ui_locales: &[String]) -> Locale {
 #[must_use]
 pub fn page(hub: &Hub, status: u16, locale: Locale, render: impl FnOnce(&Chrome<'_>) -> String) -> HttpResponse {
     let nonce = hub.env.entropy().token();
-    let chrome = Chrome { locale, nonce: &nonce, theme: &hub.theme, base_path: BASE_PATH };
+    let notices = Notice::in_force(&hub.federation.load().notices, locale, hub.env.now());
+    let chrome = Chrome { locale, nonce: &nonce, theme: &hub.theme, base_path: BASE_PATH, notices: &notices };
     let html = render(&chrome);
     // No `form-action`: browsers apply it to the redirect behind a form, which here leads to the identity provider.
     let policy = format!(
@@ -40,6 +41,22 @@ pub fn page(hub: &Hub, status: u16, locale: Locale, render: impl FnOnce(&Chrome<
         .insert_header((CONTENT_TYPE, HTML))
         .insert_header(("content-security-policy", policy))
         .insert_header(("content-language", locale.to_string()))
+        .body(html)
+}
+
+/// A page of the private listener, under a policy as strict. Nothing of it is kept anywhere.
+#[must_use]
+pub fn for_operators(status: u16, nonce: &str, html: String) -> HttpResponse {
+    let policy =
+        format!("default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+    HttpResponse::build(status_code(status))
+        .insert_header((CONTENT_TYPE, HTML))
+        .insert_header((CACHE_CONTROL, "no-store"))
+        .insert_header(("content-security-policy", policy))
+        .insert_header(("referrer-policy", "no-referrer"))
+        .insert_header(("x-content-type-options", "nosniff"))
+        .insert_header(("cross-origin-resource-policy", "same-origin"))
+        .insert_header(("cross-origin-opener-policy", "same-origin"))
         .body(html)
 }
 

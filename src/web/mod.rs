@@ -14,6 +14,7 @@
 //! | [`token`] | token, userinfo |
 //! | [`sandbox`] | the sandbox identity provider's page |
 //! | [`admin`] | admin/blocks, admin/connectors, on the other listener |
+//! | [`window`] | admin/, admin/status, admin/config, admin/logins, on the other listener |
 //! | [`private`] | livez, readyz, metrics, on the other listener |
 
 pub mod admin;
@@ -41,5 +42,6 @@ pub mod sign_in;
 mod spans;
 pub mod token;
 mod view;
+pub mod window;
 
 pub use hub::{Hub, Sandbox};

@@ -2,7 +2,7 @@
 //!
 //! Owns: `/livez`, `/readyz`, `/metrics`. Must not know: what is checked; each check is a closure with a name.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -12,7 +12,7 @@ use actix_web::dev::{HttpServiceFactory, ServiceRequest};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ServiceConfig};
 use actix_web::{HttpResponse, http::StatusCode};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::config::outline::Outline;
@@ -24,6 +24,66 @@ type Check = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 
 /// What an operator should mend, although requests are served all the same.
 type Detail = Box<dyn Fn() -> Vec<String> + Send + Sync>;
+
+/// How one check stands.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum CheckState {
+    Ok,
+    /// To be mended, and served all the same.
+    Degraded,
+    /// No request should be sent here.
+    NotReady,
+}
+
+impl CheckState {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Ok => "ok",
+            Self::Degraded => "degraded",
+            Self::NotReady => "not ready",
+        }
+    }
+
+    /// Of a page's style sheet.
+    #[must_use]
+    pub const fn class(self) -> &'static str {
+        match self {
+            Self::Ok => "",
+            Self::Degraded => "odd",
+            Self::NotReady => "ill",
+        }
+    }
+}
+
+/// One check, as `/readyz` lists it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct CheckRow {
+    pub name: String,
+    pub state: CheckState,
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub findings: Vec<Finding>,
+}
+
+/// What is not as it should be, and what the operator does about it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Finding {
+    pub what: String,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub mend: Option<String>,
+}
+
+impl Finding {
+    /// Of a line that ends with its mend.
+    fn of(line: &str) -> Self {
+        let parts = line.split_once("; mend: ").or_else(|| line.rsplit_once("; "));
+        match parts {
+            Some((what, mend)) => Self { what: what.to_owned(), mend: Some(mend.to_owned()) },
+            None => Self { what: line.to_owned(), mend: None },
+        }
+    }
+}
 
 /// Whether this process should be sent requests: every named check agrees, and it is not going down.
 #[derive(Default)]
@@ -46,6 +106,25 @@ impl Readiness {
     pub fn with_detail(mut self, name: &'static str, detail: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
         self.details.push((name, Box::new(detail)));
         self
+    }
+
+    /// Every check by name, each with what there is to mend.
+    #[must_use]
+    pub fn checks(&self) -> Vec<CheckRow> {
+        let (complaints, degraded) = (self.complaints(), self.degraded());
+        let asked = self.checks.iter().map(|(name, _)| *name).chain(self.details.iter().map(|(name, _)| *name));
+        let names: BTreeSet<&str> = asked.chain(complaints.keys().copied()).collect();
+        let row = |name: &str| {
+            let (complaint, details) = (complaints.get(name), degraded.get(name));
+            let state = match (complaint, details) {
+                (Some(_), _) => CheckState::NotReady,
+                (None, Some(_)) => CheckState::Degraded,
+                (None, None) => CheckState::Ok,
+            };
+            let lines = complaint.into_iter().chain(details.into_iter().flatten());
+            CheckRow { name: name.to_owned(), state, findings: lines.map(|line| Finding::of(line)).collect() }
+        };
+        names.into_iter().map(row).collect()
     }
 
     /// What should be mended, by name; empty when all is well.
@@ -119,6 +198,7 @@ struct Ready {
     not_ready: BTreeMap<&'static str, String>,
     #[serde(skip_serializing_if = "BTreeMap::is_empty")]
     degraded: BTreeMap<&'static str, Vec<String>>,
+    checks: Vec<CheckRow>,
 }
 
 /// Adds, before [`configure`], what the files in use say, in short: for `passerelle plan`, which holds it against the files
@@ -142,7 +222,7 @@ async fn alive() -> HttpResponse {
 async fn ready(readiness: Data<Readiness>) -> HttpResponse {
     let not_ready = readiness.complaints();
     let status = if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = Ready { ready: not_ready.is_empty(), not_ready, degraded: readiness.degraded() };
+    let body = Ready { ready: not_ready.is_empty(), not_ready, degraded: readiness.degraded(), checks: readiness.checks() };
     HttpResponse::build(status).insert_header(("cache-control", "no-store")).json(body)
 }
 
@@ -178,17 +258,27 @@ mod tests {
             .with("store", || Ok(()))
             .with("keys", move || if loaded.load(Ordering::SeqCst) { Ok(()) } else { Err("no signing key is loaded".into()) });
         let readiness = Arc::new(readiness);
-        let missing = r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded"}}"#;
+        let missing = concat!(
+            r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded"},"checks":["#,
+            r#"{"name":"keys","state":"not_ready","findings":[{"what":"no signing key is loaded"}]},{"name":"store","state":"ok"}]}"#
+        );
         assert_eq!(answer(&readiness, "/readyz").await, (503, missing.into()));
         keys.store(true, Ordering::SeqCst);
-        assert_eq!(answer(&readiness, "/readyz").await, (200, r#"{"ready":true}"#.into()));
+        assert_eq!(
+            answer(&readiness, "/readyz").await,
+            (200, r#"{"ready":true,"checks":[{"name":"keys","state":"ok"},{"name":"store","state":"ok"}]}"#.into())
+        );
     }
 
     #[actix_web::test]
     async fn what_is_to_be_mended_is_told_and_keeps_nobody_from_being_served() {
         let told = || vec!["connectors/x.toml:3 name is missing; add it".to_owned()];
         let readiness = Arc::new(Readiness::default().with_detail("config", told).with_detail("other", Vec::new));
-        let body = r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; add it"]}}"#;
+        let body = concat!(
+            r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; add it"]},"checks":["#,
+            r#"{"name":"config","state":"degraded","findings":[{"what":"connectors/x.toml:3 name is missing","mend":"add it"}]},"#,
+            r#"{"name":"other","state":"ok"}]}"#
+        );
         assert_eq!(answer(&readiness, "/readyz").await, (200, body.into()));
     }
 

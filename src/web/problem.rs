@@ -172,7 +172,7 @@ pub fn early(env: &Env, theme: &Theme, head: &Head, code: ErrorCode) -> String {
         error.ways = vec![Way::TryAgain { href: interaction(&InteractionHash::new(hash)) }];
     }
     telemetry::refused(Some(&error.support_id), code, "a request was refused before it was read");
-    error.render(&Chrome { locale, nonce: "", theme, base_path: BASE_PATH })
+    error.render(&Chrome { locale, nonce: "", theme, base_path: BASE_PATH, notices: &[] })
 }
 
 fn plain(hub: &Hub, code: ErrorCode) -> ErrorPage {

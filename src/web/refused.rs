@@ -36,24 +36,35 @@ pub fn tell(hub: &Hub, request: &HttpRequest, whose: Whose<'_>, code: ErrorCode,
 
 /// Tells the audit log alone, where the log has a line of its own.
 pub fn audit(hub: &Hub, request: &HttpRequest, whose: Whose<'_>, code: ErrorCode) {
-    hub.grants.audit.tell_some(|| {
-        let event = Event::of(event_at(request.path(), code)?).code(code);
+    let Some(name) = event_at(request.path(), code) else {
+        // No business event, but a page with a support id on it.
+        let event = |id| Event::of(Name::StepRefused).code(code).support_id(&SupportId::new(id));
+        hub.grants.audit.remember_some(|| whose.support_id.filter(|_| is_somebodys(code)).map(event));
+        return;
+    };
+    hub.grants.audit.tell(|| {
+        let event = Event::of(name).code(code);
         let event = whose.login.into_iter().fold(event, Event::login);
         let event = match whose.client_id {
             Some(id) if hub.federation.load().data_provider(id).is_some() => event.dp(id),
             Some(id) => event.sp(id),
             None => event,
         };
-        Some(match whose.support_id {
+        match whose.support_id {
             Some(id) => event.support_id(&SupportId::new(id)),
             None => event,
-        })
+        }
     });
+}
+
+/// Addresses and methods that there are not are asked for by machines all day.
+const fn is_somebodys(code: ErrorCode) -> bool {
+    !matches!(code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed)
 }
 
 /// `None` for what is no business of anybody: addresses and methods that there are not.
 fn event_at(address: &str, code: ErrorCode) -> Option<Name> {
-    if matches!(code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed) {
+    if !is_somebodys(code) {
         return None;
     }
     Some(match address {

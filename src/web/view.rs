@@ -60,7 +60,6 @@ pub fn choice(
             code: banner.code,
             support_id: standing.support_id.to_string(),
         }),
-        notice: None,
     }
 }
 

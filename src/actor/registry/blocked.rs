@@ -95,6 +95,12 @@ pub struct HealthRow {
     pub failure_ratio: f64,
     /// So long 99 of 100 calls took at most; `None` without any.
     pub p99_seconds: Option<f64>,
+    /// Why calls of the last minute failed, by code, the most frequent first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub reasons: Vec<(String, u32)>,
+    /// By how much its clock is ahead of the hub's, where it was seen.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub skew_seconds: Option<i64>,
 }
 
 /// As the metric `passerelle_connector_breaker` calls them.
@@ -224,7 +230,9 @@ impl Connectors {
                 lowest: levels.lowest,
                 highest: levels.highest,
                 blocks,
-                health: actors.get(id).map(|entry| HealthRow::of(&entry.handle.health().view(now))),
+                health: actors
+                    .get(id)
+                    .map(|entry| HealthRow::of(entry.handle.health().view(now), entry.plan.connector.skew_seconds())),
             }
         };
         federation.connectors().iter().map(row).collect()
@@ -271,7 +279,7 @@ fn in_force<'a>(
 }
 
 impl HealthRow {
-    fn of(view: &View) -> Self {
+    fn of(view: View, skew_seconds: Option<i64>) -> Self {
         Self {
             circuit: match view.condition {
                 Condition::Closed => Circuit::Closed,
@@ -280,6 +288,8 @@ impl HealthRow {
             },
             failure_ratio: view.tally.failure_ratio(),
             p99_seconds: view.latency.map(|latency| latency.p99.as_secs_f64()),
+            reasons: view.reasons.into_iter().map(|(code, count)| (code.entry().code.to_owned(), count)).collect(),
+            skew_seconds,
         }
     }
 }

@@ -131,7 +131,7 @@ struct Read {
     found: Found,
     outline: Outline,
     complaints: Vec<Problem>,
-    bad: [(Sort, usize); 4],
+    bad: [(Sort, usize); 5],
     settings: Option<[u8; 32]>,
     /// Only if something has changed.
     next: Option<Result<Next, BuildFault>>,

@@ -1,4 +1,4 @@
-//! The files that a running hub reads again: connectors, service providers, data providers, scopes (architecture, rule 4).
+//! The files that a running hub reads again: connectors, service providers, data providers, scopes, notices (architecture, rule 4).
 //!
 //! Owns: which version of each file counts. A bad file keeps its last good version; one that was never good isn't there. A
 //! fault between files falls on the one that changed last. A file that is gone is gone at once; a folder that can't be read
@@ -19,6 +19,7 @@ use super::connector_rules::Order;
 use super::connectors::{self, ConfiguredConnector};
 use super::data_providers::{self, RegisteredDataProvider};
 use super::model::Choice;
+use super::notices::{self, Notice};
 use super::outline::{ConnectorOutline, DataProviderOutline, Fields, Outline, ServiceOutline};
 use super::problem::Problem;
 use super::regular;
@@ -81,6 +82,7 @@ pub struct Files {
     data_providers: Shelf<RegisteredData>,
     connectors: Shelf<Described>,
     scopes: Shelf<Opened>,
+    notices: Shelf<Arc<[Notice]>>,
     /// Faults that came of a file's going, which nothing holds up.
     left_behind: Vec<Problem>,
     readings: u64,
@@ -93,10 +95,11 @@ pub enum Sort {
     ServiceProvider,
     DataProvider,
     Scopes,
+    Notices,
 }
 
 impl Sort {
-    pub const ALL: [Self; 4] = [Self::Connector, Self::ServiceProvider, Self::DataProvider, Self::Scopes];
+    pub const ALL: [Self; 5] = [Self::Connector, Self::ServiceProvider, Self::DataProvider, Self::Scopes, Self::Notices];
 
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -105,6 +108,7 @@ impl Sort {
             Self::ServiceProvider => "service_provider",
             Self::DataProvider => "data_provider",
             Self::Scopes => "scopes",
+            Self::Notices => "notices",
         }
     }
 }
@@ -118,6 +122,7 @@ pub(super) struct Judged {
     pub data_providers: Vec<(Source, RegisteredDataProvider)>,
     pub connectors: Vec<(Source, ConfiguredConnector)>,
     pub scopes: (Source, Tables),
+    pub notices: (Source, Vec<Notice>),
 }
 
 impl Files {
@@ -126,7 +131,7 @@ impl Files {
     pub(super) fn of(ground: Ground, judged: Judged) -> Result<Self, Problem> {
         let folder = ground.folder.clone();
         let (mut services, mut data_providers) = (Shelf::default(), Shelf::default());
-        let (mut connectors, mut scopes) = (Shelf::default(), Shelf::default());
+        let (mut connectors, mut scopes, mut notices) = (Shelf::default(), Shelf::default(), Shelf::default());
         for (source, client) in judged.services {
             services.put(Version::new(source, Registered::of(client, &ground), &folder), &folder);
         }
@@ -139,8 +144,10 @@ impl Files {
         let (source, tables) = judged.scopes;
         let opened = Opened::of(&source, tables)?;
         scopes.put(Version::new(source, opened, &folder), &folder);
+        let (source, said) = judged.notices;
+        notices.put(Version::new(source, Arc::from(said), &folder), &folder);
         let ground = Arc::new(ground);
-        Ok(Self { ground, services, data_providers, connectors, scopes, left_behind: Vec::new(), readings: 0 })
+        Ok(Self { ground, services, data_providers, connectors, scopes, notices, left_behind: Vec::new(), readings: 0 })
     }
 
     /// Reads what has changed, and decides what counts from now on.
@@ -182,16 +189,25 @@ impl Files {
         let of_connectors =
             self.connectors.look(connectors::files(folder), &reading, |path| source::bytes_in(folder, path), connector);
 
-        let file = ground.folder.join("scopes.toml");
-        let listed = if ground.folder.is_dir() { Ok(vec![file]) } else { toml_files(&ground.folder, FOLDER_MEND) };
-        let of_scopes = self.scopes.look(listed, &reading, scopes_in, |source| {
+        let alone = |name: &str| match ground.folder.is_dir() {
+            true => Ok(vec![ground.folder.join(name)]),
+            false => toml_files(&ground.folder, FOLDER_MEND),
+        };
+        let read = |path: &Path| bytes_or(path, ABSENT);
+        let of_scopes = self.scopes.look(alone("scopes.toml"), &reading, read, |source| {
             let mut problems = Vec::new();
             let tables = if is_absent(source) { Some(Tables::default()) } else { scopes::read(source, &mut problems) };
             Opened::of(source, tables.ok_or(problems)?).map_err(|problem| vec![problem])
         });
 
+        let read = |path: &Path| bytes_or(path, notices::ABSENT);
+        let of_notices = self.notices.look(alone("notices.toml"), &reading, read, |source| {
+            let mut problems = Vec::new();
+            notices::read(source, &mut problems).map(Arc::from).ok_or(problems)
+        });
+
         self.settle();
-        if [of_services, of_data, of_connectors, of_scopes].contains(&Found::BeingWritten) {
+        if [of_services, of_data, of_connectors, of_scopes, of_notices].contains(&Found::BeingWritten) {
             Found::BeingWritten
         } else {
             Found::Settled
@@ -213,6 +229,7 @@ impl Files {
         let unavailable = if choice.hide_unavailable { Unavailable::Hidden } else { Unavailable::Greyed };
         let mut federation = Federation::new([], scopes, unavailable);
         federation.openid_scopes = openid;
+        federation.notices = self.notices.counting().next().map(|version| Arc::clone(&version.says)).unwrap_or_default();
         federation.categories.clone_from(&choice.categories);
         federation.remember_last = choice.remember_last.then(|| Duration::from_secs(choice.remember_days * 24 * 3600));
         let federation = federation.with_connectors(connectors);
@@ -237,7 +254,7 @@ impl Files {
     #[must_use]
     pub fn complaints(&self) -> Vec<Problem> {
         let all = self.connectors.complaints().chain(self.services.complaints()).chain(self.data_providers.complaints());
-        all.chain(self.scopes.complaints()).chain(&self.left_behind).cloned().collect()
+        all.chain(self.scopes.complaints()).chain(self.notices.complaints()).chain(&self.left_behind).cloned().collect()
     }
 
     /// How many files of this sort are bad.
@@ -248,6 +265,7 @@ impl Files {
             Sort::ServiceProvider => self.services.bad(),
             Sort::DataProvider => self.data_providers.bad(),
             Sort::Scopes => self.scopes.bad(),
+            Sort::Notices => self.notices.bad(),
         }
     }
 
@@ -271,6 +289,7 @@ impl Files {
             service_providers: self.services.counting().map(service).collect(),
             data_providers: self.data_providers.counting().map(provider).collect(),
             scopes: self.scopes.counting().next().map(|version| Arc::clone(&version.fields)).unwrap_or_default(),
+            notices: self.notices.counting().next().map(|version| Arc::clone(&version.fields)).unwrap_or_default(),
         }
     }
 
@@ -313,10 +332,11 @@ fn whole<T>(problems: Vec<Problem>, made: T) -> Result<T, Vec<Problem>> {
 /// In place of a file that is not there: the built-in tables count.
 pub(super) const ABSENT: &str = "# absent: the built-in tables\n";
 
-fn scopes_in(path: &Path) -> Result<Vec<u8>, Problem> {
+/// A file that need not be there.
+fn bytes_or(path: &Path, absent: &str) -> Result<Vec<u8>, Problem> {
     let folder = path.parent().unwrap_or(path);
     let is_absent = std::fs::symlink_metadata(path).is_err_and(|error| error.kind() == std::io::ErrorKind::NotFound);
-    if is_absent { Ok(ABSENT.into()) } else { source::bytes_in(folder, path) }
+    if is_absent { Ok(absent.into()) } else { source::bytes_in(folder, path) }
 }
 
 fn is_absent(source: &Source) -> bool {

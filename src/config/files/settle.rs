@@ -38,6 +38,7 @@ impl Files {
         self.data_providers.settle(&mut held);
         self.connectors.settle(&mut held);
         self.scopes.settle(&mut held);
+        self.notices.settle(&mut held);
     }
 
     /// One that was only held back beside the one at fault comes in after all.

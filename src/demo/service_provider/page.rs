@@ -16,7 +16,7 @@ impl DemoServiceProvider {
     /// One HTML document under a policy of its own: only the styles and the script that carry its nonce count.
     pub fn page(&self, status: StatusCode, locale: Locale, render: impl FnOnce(&Chrome<'_>) -> String) -> HttpResponse {
         let nonce = self.env.entropy().token();
-        let html = render(&Chrome { locale, nonce: &nonce, theme: &self.theme, base_path: "" });
+        let html = render(&Chrome { locale, nonce: &nonce, theme: &self.theme, base_path: "", notices: &[] });
         // No `form-action`: browsers apply it to the redirect behind a form, which here leads to the hub.
         let policy = format!(
             "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; frame-ancestors 'none'"

@@ -63,6 +63,10 @@ impl Breaker {
         Self { state: Mutex::new(State::Closed { failures: 0 }), told }
     }
 
+    pub fn condition(&self) -> Condition {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner).condition()
+    }
+
     /// Leave to ask, or `None` while the circuit is open.
     pub fn enter(&self, now: Instant) -> Option<Pass<'_>> {
         self.change(|state| match state {

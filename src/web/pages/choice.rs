@@ -27,8 +27,6 @@ pub struct ChoicePage {
     pub arrangement: Arrangement,
     /// After a failed attempt.
     pub banner: Option<Banner>,
-    /// The operator's message, in the page's language.
-    pub notice: Option<String>,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::config::logo::Logo;
+use crate::config::notices::Severity;
 use crate::config::shown::Shown;
 use crate::config::theme::FooterLink;
 use crate::env::Timestamp;
@@ -126,7 +127,6 @@ pub(super) fn choice(count: usize) -> ChoicePage {
         level: Level::Eidas1,
         arrangement: Crowd::of(count).arranged(None, &Asked::default()),
         banner: None,
-        notice: None,
     }
 }
 
@@ -146,7 +146,6 @@ fn troubled_choice() -> ChoicePage {
             message: None,
             support_id: "7K3Q9WZX2M4T".into(),
         }),
-        notice: Some("Maintenance prévue ce soir de 22 h à 23 h.".into()),
         ..crowd.page(None, &Asked::default())
     }
 }
@@ -365,6 +364,12 @@ fn log_out(service: Option<String>, provider: Option<String>) -> LogOutPage {
     LogOutPage { fields, service: service.map(|name| (name, "https://sp.example/".into())), provider }
 }
 
+fn notices() -> [Notice; 2] {
+    let text = "Maintenance prévue ce soir de 22 h à 23 h.".to_owned();
+    let link = Some("https://status.example/".to_owned());
+    [Notice { text: text.clone(), severity: Severity::Warning, link }, Notice { text, severity: Severity::Info, link: None }]
+}
+
 /// Every page and state, by name.
 pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
     let mut pages: Vec<(String, String)> = Vec::new();
@@ -373,6 +378,12 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
         add(&format!("choice-{count}"), choice(count).render(chrome));
     }
     add("choice-troubled", troubled_choice().render(chrome));
+    let said = notices();
+    let told = Chrome { notices: &said, ..*chrome };
+    add("notices-choice", choice(3).render(&told));
+    add("notices-consent", consent(Question::Information).render(&told));
+    add("notices-sign-in", sign_in(None).render(&told));
+    add("notices-error", error(ErrorCode::IdpTimeout).render(&told));
     for (name, page) in choices() {
         add(name, page.render(chrome));
     }

@@ -11,6 +11,7 @@ mod consent;
 mod demo;
 mod error;
 mod locale;
+mod notice;
 mod sandbox;
 mod sign_in;
 mod status;
@@ -22,6 +23,7 @@ pub use consent::{Claim, ClaimName, ConsentPage, Question, Source};
 pub use demo::{DemoError, DemoSignedIn, DemoSignedOut, Fact, TokenParts};
 pub use error::{Detail, ErrorPage, Leave, Way};
 pub use locale::{Locale, negotiate};
+pub use notice::Notice;
 pub use sandbox::{Pick, SandboxPage};
 pub use sign_in::{SignInPage, SignInTrouble};
 pub use status::{FormPostPage, LogOutPage, LoggedOutPage, ProgressPage, Stage};
@@ -36,6 +38,8 @@ pub struct Chrome<'a> {
     pub theme: &'a Theme,
     /// Path of the hub's endpoints: `/api/v2`.
     pub base_path: &'a str,
+    /// What the operator has to say now, for the pages on which a person stays.
+    pub notices: &'a [Notice],
 }
 
 /// A hidden input of a form.

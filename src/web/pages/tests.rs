@@ -7,6 +7,7 @@ use std::path::{Path, PathBuf};
 use super::arrangement::{Group, Leaf, Title};
 use super::gallery::Crowd;
 use super::*;
+use crate::config::notices::Severity;
 use crate::connector::persona::Failure;
 use crate::protocol::acr::Level;
 use crate::protocol::catalogue::ErrorCode;
@@ -18,14 +19,14 @@ const HERE: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/src/web/pages");
 fn every_page() -> Vec<(Locale, String, String)> {
     let theme = gallery::theme();
     let draw = |locale| {
-        let chrome = Chrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2" };
+        let chrome = Chrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2", notices: &[] };
         gallery::all(&chrome).into_iter().map(move |(name, html)| (locale, name, html))
     };
     Locale::all().flat_map(draw).collect()
 }
 
 fn in_french<T>(render: impl FnOnce(&Chrome<'_>) -> T) -> T {
-    render(&Chrome { locale: Locale::default(), nonce: NONCE, theme: &gallery::theme(), base_path: "/api/v2" })
+    render(&Chrome { locale: Locale::default(), nonce: NONCE, theme: &gallery::theme(), base_path: "/api/v2", notices: &[] })
 }
 
 /// The values of an attribute, in document order.
@@ -176,6 +177,8 @@ fn script_in_names_and_values_stays_inert() {
         let claims = ClaimName::ALL.map(|name| Claim { name, value: Some(evil()) }).to_vec();
         let way = Way::BackToService(Leave::Post { action: evil(), fields: vec![Field::new(EVIL, EVIL)] });
         let link = Way::ServiceHome { href: evil() };
+        let said = [Notice { text: evil(), severity: Severity::Warning, link: Some(evil()) }];
+        let chrome = &Chrome { notices: &said, ..*chrome };
         vec![
             ChoicePage {
                 interaction: evil(),
@@ -186,7 +189,6 @@ fn script_in_names_and_values_stays_inert() {
                 forget_csrf: evil(),
                 arrangement,
                 banner,
-                notice: Some(evil()),
                 ..gallery::choice(0)
             }
             .render(chrome),
@@ -345,7 +347,7 @@ fn names_by_language_reach_the_page() {
     let names = |fr: &str, en: &str| BTreeMap::from([("fr".to_owned(), fr.to_owned()), ("en".to_owned(), en.to_owned())]);
     let theme = Theme { name: names("Mon Guichet", "My Desk"), logo: Some(LOGO_PATH), ..Theme::default() };
     let locale = negotiate(&["en".to_owned()], None);
-    let html = gallery::choice(1).render(&Chrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2" });
+    let html = gallery::choice(1).render(&Chrome { locale, nonce: NONCE, theme: &theme, base_path: "/api/v2", notices: &[] });
     assert!(html.contains("<title>Choose an account – My Desk</title>") && html.contains("src=\"/assets/logo\""));
 }
 

@@ -263,3 +263,7 @@ sandbox-failure-error = The account provider breaks down
 sandbox-failure-missing-claim = The identity comes without a birthdate
 sandbox-failure-unknown-person = The register knows no such person
 sandbox-failure-level-too-low = The sign-in is less safe than asked
+
+# What the operator has to say to everybody
+notice-warning = Important:
+notice-more = Find out more

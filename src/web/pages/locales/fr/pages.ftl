@@ -266,3 +266,7 @@ sandbox-failure-error = Le fournisseur du compte tombe en panne
 sandbox-failure-missing-claim = L’identité arrive sans date de naissance
 sandbox-failure-unknown-person = Le registre ne connaît pas cette personne
 sandbox-failure-level-too-low = La connexion est moins sûre que demandé
+
+# What the operator has to say to everybody
+notice-warning = Important :
+notice-more = En savoir plus
