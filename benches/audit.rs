@@ -6,9 +6,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use passerelle::audit::file::{FileSink, Rotation};
-use passerelle::audit::{Event, Means, Name, WhenFull, writer};
+use passerelle::audit::recent::Room;
+use passerelle::audit::{Audit, Event, Means, Name, Recent, WhenFull, writer};
 use passerelle::env::Env;
-use passerelle::ids::InteractionHash;
+use passerelle::ids::{InteractionHash, SupportId};
 use passerelle::protocol::acr::Level;
 use passerelle::telemetry::Metrics;
 use passerelle::token::Keyring;
@@ -49,6 +50,26 @@ fn main() {
         audit.flush();
     }
     let whole = whole.elapsed();
+    remembered();
     println!("told in    {:?} an event", telling / EVENTS);
     println!("written in {:?} an event, {:?} a login of {OF_A_LOGIN}", whole / EVENTS, whole / EVENTS * OF_A_LOGIN);
+}
+
+/// What the operator's window costs: the same events, remembered and not written.
+fn remembered() {
+    let env = Env::system();
+    let recent = Arc::new(Recent::new(Room { logins: 20_000, strays: 5_000 }, &env));
+    let audit = Audit::off().remembered(&recent);
+    let (sp, idp) = ("town-hall".into(), "impots".into());
+    let names = [Name::AuthorizationReceived, Name::ChoiceShown, Name::IdpChosen, Name::CallbackAccepted, Name::CodeIssued];
+    let ids: Vec<SupportId> = (0..EVENTS / OF_A_LOGIN).map(|_| SupportId::fresh(env.entropy())).collect();
+    let began = Instant::now();
+    for id in &ids {
+        for step in 0..OF_A_LOGIN as usize {
+            let name = names.get(step).copied().unwrap_or(Name::TokenIssued);
+            audit.tell(|| Event::of(name).sp(&sp).idp(&idp).level(Level::Eidas1).support_id(id));
+        }
+    }
+    let whole = began.elapsed();
+    println!("remembered in {:?} an event, {:?} a login of {OF_A_LOGIN}", whole / EVENTS, whole / EVENTS * OF_A_LOGIN);
 }

@@ -25,7 +25,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, Closed};
 use crate::telemetry::Metrics;
 
-pub use blocked::{BlockRow, By, Circuit, ConnectorRow, ConnectorState, HealthRow, NewBlock, Unset};
+pub use blocked::{BlockRow, By, Circuit, ConnectorRow, ConnectorStanding, ConnectorState, HealthRow, NewBlock, Unset};
 
 /// How often the registry looks for connector actors that have died.
 const ROUND: Duration = Duration::from_secs(1);

@@ -102,7 +102,10 @@ fn compare(node: Node<'_>, value: &serde_json::Value, prefix: &str, text: &str, 
             Some(table) if child.kind() == Kind::Table && !is_secret => compare(child, table, &key, text, missing),
             Some(found) => {
                 let commented = text.contains(&format!("\n# {name} = "));
-                let default = child.default().filter(|default| default.as_object().is_none_or(|table| !table.is_empty()));
+                let is_nothing = |default: &serde_json::Value| {
+                    default.as_object().is_some_and(serde_json::Map::is_empty) || default.as_array().is_some_and(Vec::is_empty)
+                };
+                let default = child.default().filter(|default| !is_nothing(default));
                 if commented && default.is_some_and(|default| default != found) {
                     missing.push(format!("{key} (default)"));
                 }

@@ -122,6 +122,50 @@ pub enum ConnectorState {
     Blocked,
 }
 
+/// What an operator sees of a connector in one word.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ConnectorStanding {
+    Well,
+    /// It may be chosen, and half of its calls or more fail.
+    Failing,
+    Down,
+    /// It was down, and is being tried.
+    Tried,
+    Off,
+    Blocked,
+}
+
+impl ConnectorStanding {
+    #[must_use]
+    pub const fn as_str(self) -> &'static str {
+        match self {
+            Self::Well => "well",
+            Self::Failing => "failing",
+            Self::Down => "down",
+            Self::Tried => "being tried",
+            Self::Off => "off",
+            Self::Blocked => "blocked",
+        }
+    }
+}
+
+impl ConnectorRow {
+    #[must_use]
+    pub fn standing(&self) -> ConnectorStanding {
+        match (self.state, &self.health) {
+            (ConnectorState::Off, _) => ConnectorStanding::Off,
+            (ConnectorState::Blocked, _) => ConnectorStanding::Blocked,
+            (ConnectorState::On, None) => ConnectorStanding::Well,
+            (ConnectorState::On, Some(health)) => match health.circuit {
+                Circuit::Open => ConnectorStanding::Down,
+                Circuit::HalfOpen => ConnectorStanding::Tried,
+                Circuit::Closed if health.failure_ratio >= 0.5 => ConnectorStanding::Failing,
+                Circuit::Closed => ConnectorStanding::Well,
+            },
+        }
+    }
+}
+
 impl Connectors {
     /// The facts that the gate judges, as they are now.
     #[must_use]

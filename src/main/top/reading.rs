@@ -92,7 +92,9 @@ impl Told {
         let mut endpoints: Vec<Endpoint> = now
             .durations
             .iter()
-            .map(|(endpoint, histogram)| endpoint_of(endpoint, &between(since.durations.get(endpoint), histogram), over))
+            .map(|(endpoint, histogram)| {
+                endpoint_of(endpoint, &between(since.durations.get(endpoint), histogram), histogram, over)
+            })
             .collect();
         endpoints.sort_by(|a, b| b.per_second.total_cmp(&a.per_second).then_with(|| a.endpoint.cmp(&b.endpoint)));
         let status = now.status;
@@ -103,7 +105,7 @@ impl Told {
             at: status.at.clone(),
             ready: status.ready,
             checks: status.checks.clone(),
-            logins_per_second: outcomes.values().sum::<f64>() / over,
+            logins_per_second: outcomes.values().fold(0.0, |all, count| all + count) / over,
             outcomes: outcomes.into_iter().map(|(name, count)| (name, whole(count))).collect(),
             live: status.live,
             endpoints,
@@ -113,14 +115,11 @@ impl Told {
     }
 }
 
-fn endpoint_of(endpoint: &str, histogram: &Histogram, over: f64) -> Endpoint {
-    let all = histogram.last().map_or(0.0, |(_, count)| *count);
-    Endpoint {
-        endpoint: endpoint.to_owned(),
-        per_second: all / over,
-        p50_seconds: quantile(histogram, 0.5),
-        p99_seconds: quantile(histogram, 0.99),
-    }
+/// `whole` says how long it took since the start, where nobody asked between the two readings.
+fn endpoint_of(endpoint: &str, grown: &Histogram, whole: &Histogram, over: f64) -> Endpoint {
+    let all = grown.last().map_or(0.0, |(_, count)| *count);
+    let quantile = |part| quantile(grown, part).or_else(|| quantile(whole, part));
+    Endpoint { endpoint: endpoint.to_owned(), per_second: all / over, p50_seconds: quantile(0.5), p99_seconds: quantile(0.99) }
 }
 
 /// A counter that went down belongs to a hub that was restarted: all of it is new.

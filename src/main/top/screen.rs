@@ -2,7 +2,7 @@
 
 use std::fmt::Write as _;
 
-use passerelle::actor::registry::{Circuit, ConnectorRow, ConnectorState};
+use passerelle::actor::registry::{ConnectorRow, ConnectorStanding};
 use passerelle::web::private::CheckState;
 
 use super::reading::Told;
@@ -26,7 +26,11 @@ fn write(text: &mut String, told: &Told) -> std::fmt::Result {
         Some(CheckState::Ok) | None => "well",
     };
     writeln!(text, "passerelle {} · {} · {}", told.version, told.issuer, told.at)?;
-    writeln!(text, "The hub is {verdict}. Rates and times are of the last {:.0} s.", told.over_seconds)?;
+    writeln!(
+        text,
+        "The hub is {verdict}. Rates are of the last {:.0} s; so are times, or since the start where nobody asked.",
+        told.over_seconds
+    )?;
     for check in told.checks.iter().filter(|check| check.state != CheckState::Ok) {
         for finding in &check.findings {
             let mend = finding.mend.as_ref().map(|mend| format!("; mend: {mend}")).unwrap_or_default();
@@ -59,29 +63,19 @@ fn write(text: &mut String, told: &Told) -> std::fmt::Result {
 fn connectors(text: &mut String, told: &Told) -> std::fmt::Result {
     writeln!(text, "\n{:<32} {:<11} {:>9} {:>10}  findings", "Identity provider", "state", "failed", "p99")?;
     let mut rows: Vec<&ConnectorRow> = told.connectors.iter().collect();
-    rows.sort_by_key(|row| (standing(row) == "well", row.id.clone()));
+    rows.sort_by_key(|row| (row.standing() == ConnectorStanding::Well, row.id.clone()));
     for row in rows.iter().take(CONNECTORS) {
         let health = row.health.as_ref();
         let failed = health.map_or_else(String::new, |health| format!("{:.0} %", health.failure_ratio * 100.0));
         let p99 = seconds(health.and_then(|health| health.p99_seconds));
         let reasons = health.map(|health| health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect());
         let reasons: Vec<String> = reasons.unwrap_or_default();
-        writeln!(text, "{:<32} {:<11} {failed:>9} {p99:>10}  {}", row.id.as_str(), standing(row), reasons.join(", "))?;
+        writeln!(text, "{:<32} {:<11} {failed:>9} {p99:>10}  {}", row.id.as_str(), row.standing().as_str(), reasons.join(", "))?;
     }
     if rows.len() > CONNECTORS {
         writeln!(text, "… and {} more: `passerelle idp list`", rows.len() - CONNECTORS)?;
     }
     Ok(())
-}
-
-fn standing(row: &ConnectorRow) -> &'static str {
-    match (row.state, row.health.as_ref().map(|health| health.circuit)) {
-        (ConnectorState::Off, _) => "off",
-        (ConnectorState::Blocked, _) => "blocked",
-        (ConnectorState::On, Some(Circuit::Open)) => "down",
-        (ConnectorState::On, Some(Circuit::HalfOpen)) => "being tried",
-        (ConnectorState::On, Some(Circuit::Closed) | None) => "well",
-    }
 }
 
 fn seconds(within: Option<f64>) -> String {

@@ -366,7 +366,7 @@ fn log_out(service: Option<String>, provider: Option<String>) -> LogOutPage {
 
 fn notices() -> [Notice; 2] {
     let text = "Maintenance prévue ce soir de 22 h à 23 h.".to_owned();
-    let link = Some("https://status.example/".to_owned());
+    let link = Some("https://hub.example/status".to_owned());
     [Notice { text: text.clone(), severity: Severity::Warning, link }, Notice { text, severity: Severity::Info, link: None }]
 }
 

@@ -4,7 +4,7 @@ use askama::Template;
 use serde_json::Value;
 
 use super::{Configuration, LoginTold, Status};
-use crate::actor::registry::{Circuit, ConnectorRow, ConnectorState};
+use crate::actor::registry::{ConnectorRow, ConnectorStanding};
 use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::{Entry, ErrorCode};
 use crate::web::private::CheckState;
@@ -81,19 +81,19 @@ impl OverviewPage<'_> {
     }
 }
 
+impl OverviewPage<'_> {
+    fn class(&self, row: &ConnectorRow) -> &'static str {
+        match row.standing() {
+            ConnectorStanding::Well => "",
+            ConnectorStanding::Down => " ill",
+            ConnectorStanding::Failing | ConnectorStanding::Tried | ConnectorStanding::Off | ConnectorStanding::Blocked => " odd",
+        }
+    }
+}
+
 impl ConnectorRow {
     fn english_name(&self) -> &str {
         crate::config::in_language(&self.name, "en")
-    }
-
-    fn standing(&self) -> &'static str {
-        match (self.state, self.health.as_ref().map(|health| health.circuit)) {
-            (ConnectorState::Off, _) => "off",
-            (ConnectorState::Blocked, _) => "blocked",
-            (ConnectorState::On, Some(Circuit::Open)) => "down",
-            (ConnectorState::On, Some(Circuit::HalfOpen)) => "being tried",
-            (ConnectorState::On, Some(Circuit::Closed) | None) => "well",
-        }
     }
 
     /// The calls of the last minute.
@@ -130,6 +130,20 @@ struct LoginPage<'a> {
 impl LoginPage<'_> {
     fn platform(&self) -> &'static str {
         platform(self.told.platform)
+    }
+
+    fn class(&self) -> &'static str {
+        match self.told.state.as_str() {
+            "refused" | "failed" | "no login" => " ill",
+            "granted" => "",
+            _ if self.told.refusal.is_some() || self.told.state == "expired" => " odd",
+            _ => "",
+        }
+    }
+
+    /// The catalogue's sentences mark code as Markdown does.
+    fn plain(&self, sentence: &str) -> String {
+        sentence.replace('`', "")
     }
 }
 

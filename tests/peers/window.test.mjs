@@ -1,0 +1,184 @@
+// The operator's window in a real browser, and `passerelle top` from outside: a person's login fails, and an operator finds
+// it by the code on the person's screen. Pictures stay in the artifacts; axe-core looks at each page.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { readFileSync, writeFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { chromium } from 'playwright-core';
+import { artifacts, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+
+const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
+const DESKTOP = { width: 1280, height: 900 };
+const PHONE = { width: 390, height: 844 };
+const TEXTS = { fr: 'Le service sera interrompu ce soir de 22 h à 23 h.', en: 'The service is down tonight from 10 to 11 p.m.' };
+const NOTICES = `[[notice]]
+text = { fr = ${JSON.stringify(TEXTS.fr)}, en = ${JSON.stringify(TEXTS.en)} }
+until = "2999-01-01T00:00:00Z"
+severity = "warning"
+link = "https://status.example.org/"
+`;
+const persona = `name = { fr = "Compte d’essai", en = "Trial account" }
+levels = { lowest = "eidas1", highest = "eidas1" }
+[kind.persona]
+`;
+
+let hub, browser, token, redirectUri;
+before(async () => {
+  const [port, privatePort] = await freePorts(2);
+  redirectUri = `http://localhost:${port}/sp/callback`;
+  hub = await startHub('window', {
+    port, privatePort,
+    sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [redirectUri] }],
+    connectors: { nowhere: oidcConnector('http://localhost:9'), trial: persona },
+    settings: 'sandbox = true\n',
+    files: { 'notices.toml': NOTICES },
+  });
+  token = readFileSync(path.join(hub.folder, 'admin.token'), 'utf8');
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM ?? '/usr/bin/chromium', args: FLAGS });
+});
+after(async () => {
+  await browser?.close();
+  await hub?.stop();
+});
+
+const authorize = (clientId = 'alpha') => `${hub.issuer}/authorize?${new URLSearchParams({
+  client_id: clientId, redirect_uri: redirectUri, response_type: 'code', scope: 'openid profile', acr_values: 'eidas1',
+  prompt: 'login consent', state: random(32), nonce: random(32),
+})}`;
+
+async function visit({ locale = 'en-GB', viewport = DESKTOP, ...more } = {}) {
+  const context = await browser.newContext({ locale, viewport, bypassCSP: true, ...more });
+  context.setDefaultTimeout(15_000);
+  return context.newPage();
+}
+
+/** Keeps a picture, and fails on a grave violation. */
+async function look(page, name) {
+  await page.screenshot({ path: path.join(artifacts, `window-${name}.png`), fullPage: true });
+  await page.evaluate(axe);
+  const { violations } = await page.evaluate(() => globalThis.axe.run(document, { runOnly: ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'] }));
+  const grave = violations.filter((v) => ['serious', 'critical'].includes(v.impact)).map((v) => `${v.id}: ${v.nodes.map((n) => n.html).join(' | ')}`);
+  assert.deepEqual(grave, [], name);
+  assert.equal(await page.locator('h1').count(), 1, `${name}: one h1`);
+  const sideways = await page.evaluate(() => document.documentElement.scrollWidth - document.documentElement.clientWidth);
+  assert.ok(sideways <= 0, `${name}: scrolls sideways by ${sideways} px`);
+}
+
+/** A person chooses an identity provider that is down; gives the code and the support id on their screen. */
+async function failed(page) {
+  await page.goto(authorize());
+  await page.locator('button[value=nowhere]').click();
+  const told = page.locator('.note.bad code');
+  await told.first().waitFor();
+  return { code: await told.nth(0).innerText(), supportId: await told.nth(1).innerText() };
+}
+
+async function signIn(page, address) {
+  await page.goto(address);
+  await page.getByLabel('Administration token').fill(token);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+}
+
+const SIZES = { wide: DESKTOP, phone: PHONE };
+
+for (const locale of ['fr', 'en']) {
+  for (const [size, viewport] of Object.entries(SIZES)) {
+    test(`a person reads the notice: ${locale}, ${size}`, async () => {
+      const page = await visit({ locale, viewport });
+      await page.goto(authorize());
+      await page.getByText(TEXTS[locale]).waitFor();
+      assert.equal(await page.getByRole('note').getByRole('link').getAttribute('href'), 'https://status.example.org/');
+      await look(page, `notice-choice-${locale}-${size}`);
+      await page.goto(authorize('nobody'));
+      await page.getByText(TEXTS[locale]).waitFor();
+      await look(page, `notice-error-${locale}-${size}`);
+      await page.context().close();
+    });
+  }
+}
+
+for (const [size, viewport] of Object.entries(SIZES)) {
+  test(`an operator finds a failed login by the code on the screen, without script: ${size}`, async () => {
+    const person = await visit();
+    const { code, supportId } = await failed(person);
+    await look(person, `person-${size}`);
+    const operator = await visit({ viewport });
+    await operator.goto(`${hub.privateBase}/admin/`);
+    await look(operator, `sign-in-${size}`);
+    await operator.getByLabel('Administration token').fill('wrong');
+    await operator.getByRole('button', { name: 'Sign in' }).click();
+    await operator.getByRole('alert').waitFor();
+    await look(operator, `sign-in-wrong-${size}`);
+    await signIn(operator, `${hub.privateBase}/admin/`);
+    await operator.getByRole('heading', { name: 'The hub is' }).waitFor();
+    await look(operator, `overview-${size}`);
+    await operator.getByLabel('Support number').fill(` ${supportId.toLowerCase()} `);
+    await operator.getByRole('button', { name: 'Find' }).click();
+    await operator.getByRole('heading', { name: supportId }).waitFor();
+    assert.equal(operator.url(), `${hub.privateBase}/admin/logins/${supportId}`);
+    await operator.locator('.note.bad', { hasText: code }).waitFor();
+    await operator.getByText('Service alpha').first().waitFor();
+    await look(operator, `login-${size}`);
+    await operator.getByRole('link', { name: 'Configuration' }).click();
+    await operator.getByRole('heading', { name: 'The configuration in use' }).waitFor();
+    const body = await operator.content();
+    for (const secret of [token, 'x'.repeat(40), readFileSync(path.join(hub.folder, 'subject.key'), 'utf8')]) assert.ok(!body.includes(secret));
+    await look(operator, `config-${size}`);
+    await operator.goto(`${hub.privateBase}/admin/logins/ZZZZZZZZZZZZ`);
+    await look(operator, `unknown-${size}`);
+    await operator.getByRole('button', { name: 'Sign out' }).click();
+    await operator.goto(`${hub.privateBase}/admin/logins/${supportId}`);
+    await operator.getByLabel('Administration token').waitFor();
+    await Promise.all([person, operator].map((page) => page.context().close()));
+    // All of it again where nothing may run, under the page's own policy.
+    const plain = await visit({ javaScriptEnabled: false, bypassCSP: false });
+    await signIn(plain, `${hub.privateBase}/admin/logins/${supportId}`);
+    await plain.getByRole('heading', { name: supportId }).waitFor();
+    await plain.context().close();
+  });
+}
+
+test('another site that links to the window, or shows it in a frame, opens nothing', async () => {
+  const page = await visit({ bypassCSP: false });
+  await signIn(page, `${hub.privateBase}/admin/`);
+  await page.getByRole('heading', { name: 'The hub is' }).waitFor();
+  // The same host by another name is another site for a browser.
+  const evil = `${hub.base}/evil`;
+  await page.route(evil, (route) => route.fulfill({ contentType: 'text/html', body: `<!doctype html><a href="${hub.privateBase}/admin/config">x</a><iframe src="${hub.privateBase}/admin/"></iframe>` }));
+  await page.goto(evil);
+  const frame = page.frames().find((one) => one !== page.mainFrame());
+  assert.ok(!(await frame.content().catch(() => '')).includes('The hub is'), 'in a frame');
+  const read = await page.evaluate((url) => fetch(url, { credentials: 'include' }).then((r) => r.text(), () => 'refused'), `${hub.privateBase}/admin/status`);
+  assert.equal(read, 'refused');
+  await page.getByRole('link').click();
+  await page.getByLabel('Administration token').waitFor();
+  await page.context().close();
+});
+
+const top = (...args) => spawnSync(program, ['top', '--config', hub.folder, ...args], { encoding: 'utf8' });
+
+test('`passerelle top` prints once where nobody watches, and as JSON', async () => {
+  const told = top();
+  assert.equal(told.status, 0, told.stderr);
+  assert.match(told.stdout, /The hub is (well|DEGRADED)\./);
+  assert.match(told.stdout, /nowhere .*\n?/);
+  assert.ok(!told.stdout.includes('\x1b'), 'no escape codes in a pipe');
+  writeFileSync(path.join(artifacts, 'window-top.txt'), told.stdout);
+  const json = JSON.parse(top('--json').stdout);
+  assert.deepEqual(json.connectors.map((row) => row.id), ['nowhere', 'trial']);
+  assert.ok(json.live.choosing >= 1 && json.endpoints.some((one) => one.endpoint === '/api/v2/authorize'), JSON.stringify(json));
+});
+
+test('`passerelle top` says what is in its way', async () => {
+  const [free] = await freePorts(1);
+  const away = top('--once', '--url', `http://127.0.0.1:${free}`);
+  assert.deepEqual([away.status, /does not answer.*mend/s.test(away.stderr)], [3, true], away.stderr);
+  const file = path.join(hub.folder, 'admin.token');
+  writeFileSync(file, random(32));
+  const refused = top('--once');
+  writeFileSync(file, token);
+  assert.deepEqual([refused.status, /refuses the token/.test(refused.stderr)], [4, true], refused.stderr);
+});
