@@ -1,7 +1,7 @@
 //! `/admin/…` on the private listener: which identity providers there are, what blocks them, and setting and lifting a
 //! block while the hub runs.
 //!
-//! Owns: who may ask (one bearer token, RFC 6750; a browser that has sent it may look, [`entering`]), how often one may
+//! Owns: who may ask (one bearer token, RFC 6750; a browser that has sent it may look, `entering`), how often one may
 //! guess, what is told in JSON. Must not know: what a block does, where it is kept, or what the window shows.
 
 mod entering;
