@@ -14,6 +14,7 @@ mod register;
 mod reload;
 mod running;
 mod settled;
+mod store;
 
 use std::net::TcpListener;
 use std::sync::Arc;
@@ -32,6 +33,7 @@ use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::Running;
 use self::settled::{allowed, identity_source, limits, rules, workers};
+pub use self::store::probe_store;
 use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Logouts, Means};
 use crate::audit::Audit;
@@ -43,9 +45,7 @@ use crate::grant::subjects::Subjects;
 use crate::grant::{AssertionRoom, Gate, Grants, Lives};
 use crate::ids::Secret;
 use crate::session;
-use crate::store::memory::MemoryStore;
-use crate::store::metered::{self, MeteredStore};
-use crate::store::{Capacities, Store};
+use crate::store::redis::RedisFault;
 use crate::telemetry::Metrics;
 use crate::token::keyfiles;
 use crate::token::keyring::JWKS_CACHE;
@@ -55,12 +55,6 @@ use crate::web::pages;
 use crate::web::private::Readiness;
 use crate::web::shell::Shell;
 use crate::web::{Hub, Sandbox, routes};
-
-/// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
-const LOGOUTS: usize = 50_000;
-/// Logout requests that came by POST wait for one redirect. Anybody with an ID token can send them, so they have places
-/// of their own; whoever finds none goes on without.
-const PARKED: usize = 10_000;
 
 /// A connection that sends no whole request head in this time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
@@ -78,6 +72,8 @@ pub enum BuildFault {
     Audit(#[from] crate::audit::AuditFault),
     #[error(transparent)]
     Blocks(#[from] crate::actor::blocks::BlocksFault),
+    #[error(transparent)]
+    Store(#[from] RedisFault),
     #[error("the register can't be loaded: {0}")]
     Register(String),
     #[error(transparent)]
@@ -148,7 +144,7 @@ impl Program {
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
-        let store = store(loaded, &metrics);
+        let store::Opened { store, complaint } = store::open(loaded, &env, &metrics)?;
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
         let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } =
             keys::share(keys, &settings.keys, &env, &audit);
@@ -248,7 +244,7 @@ impl Program {
         let admin = Arc::new(admin.audited(&audit));
         let shutdown = Duration::from_secs(settings.limits.shutdown_seconds);
         let told = (reload.clone(), audit.clone());
-        let readiness = Readiness::default().with_detail("config", move || told.0.complaints());
+        let readiness = Readiness::default().with("store", complaint).with_detail("config", move || told.0.complaints());
         let readiness = Arc::new(readiness.with_detail("audit", move || told.1.complaints()));
         Ok(Self { hub, shell, admin, metrics, readiness, audit, reload, arbiters, workers, shutdown })
     }
@@ -316,27 +312,6 @@ impl Program {
             shutdown: self.shutdown,
         })
     }
-}
-
-fn store(loaded: &Loaded, metrics: &Arc<Metrics>) -> Arc<dyn Store> {
-    let limits = &loaded.settings.limits;
-    let capacities = Capacities {
-        logins: limits.logins,
-        sessions: limits.sessions,
-        grants: limits.grants,
-        logouts: LOGOUTS,
-        parked: PARKED,
-        // A code is redeemed with one assertion at most, and an assertion is kept for minutes, as a code's tombstone is.
-        assertions: limits.grants,
-    };
-    let store: Arc<dyn Store> = Arc::new(MeteredStore::new(Arc::new(MemoryStore::new(capacities)), metrics));
-    let counted = Arc::downgrade(&store);
-    metrics.sample_with(move |metrics| {
-        if let Some(store) = counted.upgrade() {
-            metered::report_records(store.as_ref(), metrics);
-        }
-    });
-    store
 }
 
 /// For the demo, whose secrets live as long as its process.

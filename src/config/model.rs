@@ -11,6 +11,7 @@ pub use super::audit::AuditLog;
 use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 use super::oauth2::Oauth2Kind;
+pub use super::store::{RedisConfig, RedisMode, StoreConfig};
 pub use crate::identity::mapping::Unmapped;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
@@ -71,6 +72,9 @@ pub struct Settings {
     /// Needed when `identity_source = "register"` on the standard platform.
     #[serde(default)]
     pub register: Option<RegisterConfig>,
+    /// Where logins, sessions, codes and tokens live; this process's memory when absent.
+    #[serde(default)]
+    pub store: Option<StoreConfig>,
     #[serde(default)]
     pub lifetimes: Lifetimes,
     #[serde(default)]

@@ -15,6 +15,7 @@ use crate::env::Timestamp;
 pub mod conformance;
 pub mod memory;
 pub mod metered;
+pub mod redis;
 mod revocations;
 
 /// What a record is; each kind has a capacity of its own.

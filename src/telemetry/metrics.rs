@@ -72,6 +72,10 @@ pub struct Metrics {
     store_operations: IntCounterVec,
     store_errors: IntCounterVec,
     store_records: IntGaugeVec,
+    redis_seconds: HistogramVec,
+    redis_errors: IntCounterVec,
+    redis_retries: IntCounterVec,
+    redis_breaker: IntGaugeVec,
     actors_live: IntGaugeVec,
     actors_activated: IntCounterVec,
     actors_passivated: IntCounterVec,
@@ -150,6 +154,14 @@ impl Metrics {
             store_operations: declare.counters("store_operations_total", "Verbs asked of the store.", &["kind", "verb"])?,
             store_errors: declare.counters("store_errors_total", "Verbs that the store refused.", &["kind", "verb", "error"])?,
             store_records: declare.gauges("store_records", "Records that take a place in the store.", &["kind"])?,
+            redis_seconds: declare.durations(
+                "redis_round_trip_duration_seconds",
+                "Time of a round trip to the shared store.",
+                &["verb"],
+            )?,
+            redis_errors: declare.counters("redis_errors_total", "Calls to the shared store without an answer.", &["error"])?,
+            redis_retries: declare.counters("redis_retries_total", "Calls to the shared store made a second time.", &[])?,
+            redis_breaker: declare.gauges("redis_breaker", "1 for the state of the circuit to the shared store.", &["state"])?,
             actors_live: declare.gauges("actors_live", "Actors in memory.", &["actor"])?,
             actors_activated: declare.counters("actors_activated_total", "Actors started.", &["actor"])?,
             actors_passivated: declare.counters("actors_passivated_total", "Actors that went to sleep.", &["actor"])?,
@@ -324,6 +336,27 @@ impl Metrics {
     pub fn register_breaker(&self, state: &'static str, states: &[&'static str]) {
         for known in states {
             self.register_breaker.with_label_values(&[*known]).set(i64::from(*known == state));
+        }
+    }
+
+    /// A call that reached the shared store's connection, whatever came of it.
+    pub fn redis_round_trip(&self, verb: &'static str, took: Duration) {
+        self.redis_seconds.with_label_values(&[verb]).observe(took.as_secs_f64());
+    }
+
+    /// `error` is one of a handful.
+    pub fn redis_failed(&self, error: &'static str) {
+        self.redis_errors.with_label_values(&[error]).inc();
+    }
+
+    pub fn redis_retried(&self) {
+        self.redis_retries.with_label_values::<&str>(&[]).inc();
+    }
+
+    /// `state` is one of `states`, whose others are then zero.
+    pub fn redis_breaker(&self, state: &'static str, states: &[&'static str]) {
+        for known in states {
+            self.redis_breaker.with_label_values(&[*known]).set(i64::from(*known == state));
         }
     }
 
