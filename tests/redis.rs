@@ -8,7 +8,10 @@
 #[path = "redis_server/mod.rs"]
 mod redis_server;
 
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use passerelle::config::RedisCredentials;
 use passerelle::config::model::{RedisConfig, RedisMode};
@@ -211,22 +214,77 @@ async fn a_server_that_dies_is_told_at_once_and_served_again_when_it_is_back() {
     whole_life(&store, "b").await;
 }
 
-/// Frozen, as a machine whose network stalls: the kernel takes what is sent, and nobody answers.
+/// A way to a server on which the next answer to a script gets lost, and the connection with it.
+struct Lossy {
+    port: u16,
+    loses: Arc<AtomicBool>,
+}
+
+impl Lossy {
+    fn to(server: u16) -> Self {
+        let (listener, loses) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(AtomicBool::new(false)));
+        let (port, asked) = (listener.local_addr().unwrap().port(), Arc::clone(&loses));
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
+                let (loses, is_script) = (Arc::clone(&asked), Arc::new(AtomicBool::new(false)));
+                let (ways, saw) = ((client.try_clone().unwrap(), server.try_clone().unwrap()), Arc::clone(&is_script));
+                std::thread::spawn(move || {
+                    pass(ways.0, ways.1, |bytes| {
+                        saw.fetch_or(bytes.windows(7).any(|word| word == b"EVALSHA"), Ordering::SeqCst);
+                        true
+                    });
+                });
+                std::thread::spawn(move || {
+                    pass(server, client, |_| !(is_script.swap(false, Ordering::SeqCst) && loses.swap(false, Ordering::SeqCst)));
+                });
+            }
+        });
+        Self { port, loses }
+    }
+
+    fn lose(&self) {
+        self.loses.store(true, Ordering::SeqCst);
+    }
+
+    fn has_lost(&self) -> bool {
+        !self.loses.load(Ordering::SeqCst)
+    }
+}
+
+/// Passes bytes on as long as they may pass.
+fn pass(mut from: TcpStream, mut to: TcpStream, may: impl Fn(&[u8]) -> bool) {
+    let mut bytes = [0; 65536];
+    while let Ok(length @ 1..) = from.read(&mut bytes) {
+        if !may(&bytes[..length]) || to.write_all(&bytes[..length]).is_err() {
+            break;
+        }
+    }
+    let _gone = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+}
+
 #[tokio::test]
 async fn a_call_that_was_carried_out_and_not_answered_is_repeated_without_harm() {
     let server = Server::start(&[]);
-    let mut config = config(RedisMode::Single, &[server.port]);
-    config.call_milliseconds = 300;
-    let (store, metrics) = store(&config, &credentials(PASSWORD));
+    let way = Lossy::to(server.port);
+    let (store, metrics) = store(&config(RedisMode::Single, &[way.port]), &credentials(PASSWORD));
+    whole_life(&store, "before").await;
     let code = key(Kind::Code, "a");
-    store.insert(code.clone(), draft("claims", &[]), at(0)).await.unwrap();
-    // Longer than one try, shorter than two: the first is carried out when it thaws, and so is the second.
-    server.cli(&["CLIENT", "PAUSE", "400", "ALL"]);
-    let taken = store.take(&code, b"mine".to_vec(), at(90), at(1)).await.unwrap();
-    assert!(matches!(taken, Taken::Won(_)), "its own first try must not count as another's: {taken:?}");
-    assert!(metrics.render().contains("passerelle_redis_retries_total 1"), "{}", metrics.render());
-    let taken = store.take(&code, b"theirs".to_vec(), at(90), at(1)).await.unwrap();
+    way.lose();
+    assert_eq!(store.insert(code.clone(), draft("one", &[]), at(0)).await, Ok(Version(1)), "its own key is not taken");
+    assert!(way.has_lost());
+    way.lose();
+    let replaced = store.replace(&code, Version(1), "two".into(), at(600), at(1)).await;
+    assert_eq!(replaced, Ok(Replaced::Done(Version(2))), "it lost no race against itself");
+    assert!(way.has_lost());
+    way.lose();
+    let taken = store.take(&code, b"mine".to_vec(), at(600), at(1)).await.unwrap();
+    assert!(matches!(&taken, Taken::Won(record) if *record.value == *b"two"), "it redeemed no code twice: {taken:?}");
+    assert!(way.has_lost());
+    assert!(metrics.render().contains("passerelle_redis_retries_total 3"), "{}", metrics.render());
+    let taken = store.take(&code, b"theirs".to_vec(), at(600), at(1)).await.unwrap();
     assert!(matches!(&taken, Taken::Spent(left) if **left == *b"mine"), "{taken:?}");
+    assert_eq!(store.count(Kind::Code), 2, "nor takes it two places");
 }
 
 #[tokio::test]
@@ -280,7 +338,8 @@ async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
     for round in 0..50 {
         let code = key(Kind::Code, &round.to_string());
         hubs[0].insert(code.clone(), draft("claims", &["session", "grant"]), at(0)).await.unwrap();
-        let takes = hubs.iter().cycle().take(12).map(async |hub| hub.take(&code, b"spent".to_vec(), at(90), at(1)).await.unwrap());
+        let takes =
+            hubs.iter().cycle().take(12).map(async |hub| hub.take(&code, b"spent".to_vec(), at(90), at(1)).await.unwrap());
         let taken = futures_util::future::join_all(takes).await;
         assert_eq!(taken.iter().filter(|taken| matches!(taken, Taken::Won(_))).count(), 1, "round {round}");
         assert_eq!(taken.iter().filter(|taken| matches!(taken, Taken::Spent(_))).count(), 11, "round {round}");
