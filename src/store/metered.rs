@@ -7,7 +7,7 @@ use std::sync::Arc;
 use async_trait::async_trait;
 
 use crate::env::Timestamp;
-use crate::store::{Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
 use crate::telemetry::{Metrics, StoreMeter};
 
 /// Counts each verb, and each one that failed, before passing the answer on unchanged.
@@ -92,6 +92,10 @@ impl Store for MeteredStore {
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         counted(&self.revoke, self.inner.revoke(family, until, now).await)
+    }
+
+    fn reach(&self) -> Reach {
+        self.inner.reach()
     }
 
     fn count(&self, kind: Kind) -> usize {

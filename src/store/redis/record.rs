@@ -138,7 +138,7 @@ const WORTH_IT: usize = 64;
 /// somebody else's record and look at the length again.
 pub fn pack(value: &[u8]) -> Vec<u8> {
     if value.len() >= WORTH_IT {
-        let mut encoder = DeflateEncoder::new(vec![DEFLATED], Compression::fast());
+        let mut encoder = DeflateEncoder::new(vec![DEFLATED], Compression::default());
         if encoder.write_all(value).is_ok()
             && let Ok(packed) = encoder.finish()
             && packed.len() <= value.len()

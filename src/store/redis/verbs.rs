@@ -9,7 +9,7 @@ use super::names::{Member, hash_of};
 use super::record::{self, FAMILY, Head, State};
 use super::{Joined, Place, RedisStore, kept_for, malformed, parts, text, unexpected};
 use crate::env::Timestamp;
-use crate::store::{Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
 
 #[async_trait]
 impl Store for RedisStore {
@@ -121,6 +121,10 @@ impl Store for RedisStore {
         let kills =
             members.iter().map(async |member| self.kill(&self.place_of(member.kind, member.hash), &member.birth, now).await);
         join_all(kills).await.into_iter().collect()
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Shared
     }
 
     /// Those that this hub has admitted.
