@@ -89,7 +89,7 @@ async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
     macro_rules! each {
         ($verb:literal, |$n:ident| $work:expr) => {{
             let began = Instant::now();
-            stream::iter(0..many).for_each_concurrent(at_once as usize, async |$n| drop($work.await.unwrap())).await;
+            stream::iter(0..many).for_each_concurrent(at_once as usize, async |$n| _ = $work.await.unwrap()).await;
             report($verb, began.elapsed());
         }};
     }
