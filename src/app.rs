@@ -6,32 +6,40 @@ pub mod administer;
 mod audit;
 pub mod check;
 pub mod explain;
+pub mod handed;
+pub mod health;
 mod keys;
 pub mod plan;
 mod prepare;
 mod private;
+mod pulse;
 mod register;
 mod reload;
 mod running;
+pub mod service_manager;
 mod settled;
 mod store;
+mod traces;
 
 use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
-use actix_web::dev::Server;
+use actix_web::body::BoxBody;
+use actix_web::dev::{Server, ServiceResponse};
+use actix_web::http::ConnectionType;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 
 pub use self::check::{Findings, check, probe, probe_client_keys};
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
+use self::pulse::Pulse;
 pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
-pub use self::running::Running;
+pub use self::running::{Running, Sockets};
 use self::settled::{allowed, identity_source, limits, rules, workers};
 pub use self::store::probe_store;
 use crate::actor::registry::{self, Registry};
@@ -47,6 +55,7 @@ use crate::ids::Secret;
 use crate::session;
 use crate::store::redis::RedisFault;
 use crate::telemetry::Metrics;
+use crate::telemetry::export::Queue;
 use crate::token::keyfiles;
 use crate::token::keyring::JWKS_CACHE;
 use crate::web::admin::{self, Admin};
@@ -70,6 +79,8 @@ pub enum BuildFault {
     Connector { id: String, fault: connector::ConnectorRefused },
     #[error(transparent)]
     Audit(#[from] crate::audit::AuditFault),
+    #[error("traces can't be exported: {0}; mend [traces]")]
+    Traces(String),
     #[error(transparent)]
     Blocks(#[from] crate::actor::blocks::BlocksFault),
     #[error(transparent)]
@@ -116,9 +127,11 @@ pub struct Program {
     readiness: Arc<Readiness>,
     admin: Arc<Admin>,
     audit: Audit,
+    traces: Option<Queue>,
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
+    not_ready: Duration,
     shutdown: Duration,
 }
 
@@ -141,10 +154,12 @@ impl Program {
             blocks,
             subject_keys,
             publication,
+            traces,
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
         let store::Opened { store, complaint } = store::open(loaded, &env, &metrics)?;
+        let traces = traces.start();
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
         let keys::SharedKeys { ring: keyring, own: own_keys, upstream: upstream_keys } =
             keys::share(keys, &settings.keys, &env, &audit);
@@ -242,11 +257,12 @@ impl Program {
         admin::report_blocks(&hub);
         let admin = Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
         let admin = Arc::new(admin.audited(&audit));
-        let shutdown = Duration::from_secs(settings.limits.shutdown_seconds);
+        let (not_ready, shutdown) = (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
+        let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
         let told = (reload.clone(), audit.clone());
         let readiness = Readiness::default().with("store", complaint).with_detail("config", move || told.0.complaints());
         let readiness = Arc::new(readiness.with_detail("audit", move || told.1.complaints()));
-        Ok(Self { hub, shell, admin, metrics, readiness, audit, reload, arbiters, workers, shutdown })
+        Ok(Self { hub, shell, admin, metrics, readiness, audit, traces, reload, arbiters, workers, not_ready, shutdown })
     }
 
     /// What an in-process test serves requests from.
@@ -259,6 +275,12 @@ impl Program {
     #[must_use]
     pub fn admin(&self) -> Arc<Admin> {
         Arc::clone(&self.admin)
+    }
+
+    /// Where spans wait for the collector, if there is one.
+    #[must_use]
+    pub fn traces(&self) -> Option<Queue> {
+        self.traces.clone()
     }
 
     #[must_use]
@@ -280,11 +302,16 @@ impl Program {
         let (hub, shell) = (self.hub, self.shell);
         let logins = hub.logins.clone();
         let address = public.local_addr()?;
+        let pulse = Pulse::of(&self.arbiters);
+        let (readiness, beating) = (Arc::clone(&self.readiness), pulse.clone());
         let public = HttpServer::new(move || {
-            let (hub, shell) = (hub.clone(), Arc::clone(&shell));
-            App::new()
-                .configure(move |config| routes::configure(config, hub))
-                .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))
+            beating.beat_here();
+            let (hub, shell, readiness) = (hub.clone(), Arc::clone(&shell), Arc::clone(&readiness));
+            App::new().configure(move |config| routes::configure(config, hub)).wrap(from_fn(move |request, next| {
+                let answer = Arc::clone(&shell).around(request, next);
+                let readiness = Arc::clone(&readiness);
+                async move { answer.await.map(|answer| last_if_draining(answer, &readiness)) }
+            }))
         })
         .workers(self.workers)
         .client_request_timeout(HEAD_LIMIT)
@@ -306,12 +333,25 @@ impl Program {
             private: handles.1,
             readiness: self.readiness,
             audit: self.audit,
+            traces: self.traces,
             reload: self.reload,
             logins,
             arbiters: self.arbiters,
+            pulse,
+            sockets: Sockets::Bound,
+            not_ready: self.not_ready,
             shutdown: self.shutdown,
         })
     }
+}
+
+/// While the hub goes down each answer is the last on its connection: a proxy that keeps connections is thereby rid of them
+/// before they are cut, and sends no request into a cut.
+fn last_if_draining(mut answer: ServiceResponse<BoxBody>, readiness: &Readiness) -> ServiceResponse<BoxBody> {
+    if readiness.is_draining() {
+        answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);
+    }
+    answer
 }
 
 /// For the demo, whose secrets live as long as its process.

@@ -1,10 +1,11 @@
 //! The thin binary: parse arguments, load the configuration, run.
 
-use std::net::TcpListener;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::{Parser, Subcommand};
+use passerelle::app::health::{self, Probe};
 use passerelle::app::{self, Parts, Program};
 use passerelle::audit;
 use passerelle::config::model::{Log, LogFormat};
@@ -12,7 +13,7 @@ use passerelle::config::{self, Environment, Loaded};
 use passerelle::demo::Demo;
 use passerelle::env::Env;
 use passerelle::protocol::catalogue;
-use passerelle::telemetry;
+use passerelle::telemetry::{self, LineFormat};
 
 #[path = "main/audit.rs"]
 mod audit_command;
@@ -24,12 +25,15 @@ mod idp_command;
 mod keys_command;
 #[path = "main/register.rs"]
 mod register_command;
+#[path = "main/serve.rs"]
+mod serve_command;
 
 use audit_command::AuditCommand;
 use check_command::CheckCommand;
 use idp_command::IdpCommand;
 use keys_command::KeysCommand;
 use register_command::RegisterCommand;
+use serve_command::{Listeners, Signals, until_stopped};
 
 /// An identity federation hub.
 #[derive(Parser)]
@@ -69,6 +73,15 @@ enum Command {
         /// For machines.
         #[arg(long)]
         json: bool,
+    },
+    /// Say whether the hub on this machine is alive, for a container's health check. Ends with 0 if so, else with 1.
+    Health {
+        /// Its private listener.
+        #[arg(long, default_value = "127.0.0.1:9090")]
+        address: SocketAddr,
+        /// Ask whether it should be sent requests, instead.
+        #[arg(long)]
+        ready: bool,
     },
     /// Run both platforms, each a hub and two sandbox identity providers, and a service provider, all on this machine.
     Demo {
@@ -166,6 +179,10 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Check { one: Some(one), .. } => return one.run(),
         Command::Check { one: None, config, online } => return check(&config, online),
         Command::Plan { config, against, json } => return plan(&config, against.as_deref(), json),
+        Command::Health { address, ready } => {
+            let probe = if ready { Probe::Ready } else { Probe::Alive };
+            println!("{}", in_system(async { health::ask(address, probe).await.map_err(|unwell| unwell.to_string()) })?);
+        }
         Command::Demo { port } => demo(port)?,
         Command::Errors { markdown: true } => print!("{}", catalogue::markdown()),
         Command::Errors { markdown: false } => print!("{}", catalogue::table()),
@@ -185,22 +202,16 @@ fn run(command: Command) -> Result<ExitCode, String> {
 fn serve(folder: &Path) -> Result<(), String> {
     let loaded = load(folder)?;
     log_to(&loaded.settings.log)?;
+    telemetry::tell_panics_by_place();
     for warning in loaded.warnings_at(Env::system().now()) {
         tracing::warn!(%warning, "allowed, but worth a thought");
     }
-    let listen = |address| TcpListener::bind(address).map_err(|error| format!("{address} can not be listened on: {error}"));
-    let (public, private) = (listen(loaded.settings.public.listen)?, listen(loaded.settings.private.listen)?);
+    let listeners = Listeners::take(&loaded)?;
     in_system(async move {
         let program = Program::build(&loaded, Parts::real()).map_err(|fault| fault.to_string())?;
-        let mut running = program.start(public, Some(private)).map_err(|fault| fault.to_string())?;
+        let running = listeners.start(program)?;
         tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
-        tokio::select! {
-            asked = asked_to_stop() => asked?,
-            died = running.died() => return Err(died),
-        }
-        tracing::info!("going down");
-        running.stop().await;
-        Ok(())
+        until_stopped(running).await
     })
 }
 
@@ -221,7 +232,7 @@ fn demo(port: u16) -> Result<(), String> {
         }
         println!("\nA file in connectors/ of a hub's folder is one more identity provider, at once.");
         println!("Open {}", demo.open);
-        asked_to_stop().await?;
+        Signals::listen()?.stop().await;
         demo.stop().await;
         Ok(())
     })
@@ -328,20 +339,13 @@ fn load(folder: &Path) -> Result<Loaded, String> {
 }
 
 fn log_to(log: &Log) -> Result<(), String> {
-    telemetry::init_logging(log.format, &log.filter).map_err(|fault| fault.to_string())
+    let format = match log.format {
+        LogFormat::Human => LineFormat::Human,
+        LogFormat::Json => LineFormat::Json,
+    };
+    telemetry::init_logging(format, &log.filter).map_err(|fault| fault.to_string())
 }
 
 fn in_system<T>(work: impl Future<Output = Result<T, String>>) -> Result<T, String> {
     actix::System::new().block_on(work)
-}
-
-/// SIGTERM, or Ctrl+C.
-async fn asked_to_stop() -> Result<(), String> {
-    use tokio::signal::unix::{SignalKind, signal};
-    let mut terminate = signal(SignalKind::terminate()).map_err(|error| format!("signals can't be received: {error}"))?;
-    tokio::select! {
-        _ = terminate.recv() => {}
-        _ = tokio::signal::ctrl_c() => {}
-    }
-    Ok(())
 }

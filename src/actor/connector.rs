@@ -1,6 +1,8 @@
 //! One actor per identity provider: it owns the connector and how many calls may be under way, so that a slow or
 //! broken identity provider harms nobody else (architecture, rule 4).
 
+mod names;
+
 use std::future::Future;
 use std::sync::Arc;
 use std::time::Duration;
@@ -10,6 +12,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
+use self::names::{label, span_name};
 use super::health::{Call, Health, PROBE_LIMIT, Standing, Turn};
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::connector::{Connector, ConnectorFault};
@@ -18,6 +21,7 @@ use crate::ids::ConnectorId;
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::Metrics;
+use crate::telemetry::trace::{self, Party, Scope};
 
 /// The longest that one upstream step may take: token, keys and userinfo, six seconds each (decisions 10).
 const STEP_LIMIT: Duration = PROBE_LIMIT;
@@ -64,19 +68,19 @@ struct Desk {
 
 #[derive(Message)]
 #[rtype(result = "Result<Left, ConnectorFault>")]
-struct Begin(Departure);
+struct Begin(Departure, Scope);
 
 #[derive(Message)]
 #[rtype(result = "Result<Authentication, ConnectorFault>")]
-struct Complete(Attempt, Arrival);
+struct Complete(Attempt, Arrival, Scope);
 
 #[derive(Message)]
 #[rtype(result = "Result<SignedIn, ConnectorFault>")]
-struct SignIn(Typed);
+struct SignIn(Typed, Scope);
 
 #[derive(Message)]
 #[rtype(result = "Result<Option<Url>, ConnectorFault>")]
-struct End(Farewell);
+struct End(Farewell, Scope);
 
 #[derive(Message)]
 #[rtype(result = "Result<(), ConnectorFault>")]
@@ -106,6 +110,7 @@ impl ConnectorActor {
     fn call<T, F>(
         &self,
         call: Call,
+        scope: Scope,
         work: impl FnOnce(Arc<Desk>) -> F + 'static,
     ) -> ResponseActFuture<Self, Result<T, ConnectorFault>>
     where
@@ -113,7 +118,7 @@ impl ConnectorActor {
         F: Future<Output = Result<T, ConnectorFault>> + 'static,
     {
         let desk = Arc::clone(&self.desk);
-        let asked = async move { desk.ask(call, work).await };
+        let asked = scope.run(async move { desk.ask(call, work).await });
         Box::pin(asked.into_actor(self).map(|outcome, actor, ctx| {
             actor.watch(ctx);
             outcome
@@ -140,6 +145,19 @@ impl ConnectorActor {
 
 impl Desk {
     async fn ask<T, F>(self: Arc<Self>, call: Call, work: impl FnOnce(Arc<Self>) -> F) -> Result<T, ConnectorFault>
+    where
+        F: Future<Output = Result<T, ConnectorFault>>,
+    {
+        let mut span = trace::span(span_name(call)).to(Party::IdentityProvider);
+        span.connector(&self.id);
+        let outcome = span.run(self.admit(call, work)).await;
+        if let Err(fault) = &outcome {
+            span.refused(fault.code);
+        }
+        outcome
+    }
+
+    async fn admit<T, F>(self: Arc<Self>, call: Call, work: impl FnOnce(Arc<Self>) -> F) -> Result<T, ConnectorFault>
     where
         F: Future<Output = Result<T, ConnectorFault>>,
     {
@@ -215,18 +233,6 @@ impl Desk {
     }
 }
 
-/// The name of an operation in metrics.
-const fn label(call: Call) -> &'static str {
-    match call {
-        Call::Begin => "begin",
-        Call::Complete => "complete",
-        Call::SignIn => "sign_in",
-        Call::End => "end",
-        Call::Warm => "warm",
-        Call::Probe => "probe",
-    }
-}
-
 impl Actor for ConnectorActor {
     type Context = Context<Self>;
 
@@ -240,15 +246,15 @@ impl Actor for ConnectorActor {
 
 impl Handler<Begin> for ConnectorActor {
     type Result = ResponseActFuture<Self, Result<Left, ConnectorFault>>;
-    fn handle(&mut self, Begin(departure): Begin, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::Begin, move |desk| async move { desk.connector.begin(departure).await })
+    fn handle(&mut self, Begin(departure, scope): Begin, _: &mut Self::Context) -> Self::Result {
+        self.call(Call::Begin, scope, move |desk| async move { desk.connector.begin(departure).await })
     }
 }
 
 impl Handler<Complete> for ConnectorActor {
     type Result = ResponseActFuture<Self, Result<Authentication, ConnectorFault>>;
-    fn handle(&mut self, Complete(attempt, arrival): Complete, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::Complete, move |desk| async move {
+    fn handle(&mut self, Complete(attempt, arrival, scope): Complete, _: &mut Self::Context) -> Self::Result {
+        self.call(Call::Complete, scope, move |desk| async move {
             let outcome = desk.connector.complete(attempt, arrival).await;
             if let (Ok(_), Some(seconds)) = (&outcome, desk.connector.skew_seconds()) {
                 #[expect(clippy::cast_precision_loss, reason = "a skew of 2^52 seconds is beyond every clock")]
@@ -261,8 +267,8 @@ impl Handler<Complete> for ConnectorActor {
 
 impl Handler<SignIn> for ConnectorActor {
     type Result = ResponseActFuture<Self, Result<SignedIn, ConnectorFault>>;
-    fn handle(&mut self, SignIn(typed): SignIn, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::SignIn, move |desk| async move {
+    fn handle(&mut self, SignIn(typed, scope): SignIn, _: &mut Self::Context) -> Self::Result {
+        self.call(Call::SignIn, scope, move |desk| async move {
             match desk.connector.password_page() {
                 Some(page) => page.sign_in(typed).await,
                 None => Err(ConnectorFault::new(ErrorCode::Internal, "this connector has no page with a password")),
@@ -273,15 +279,15 @@ impl Handler<SignIn> for ConnectorActor {
 
 impl Handler<End> for ConnectorActor {
     type Result = ResponseActFuture<Self, Result<Option<Url>, ConnectorFault>>;
-    fn handle(&mut self, End(farewell): End, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::End, move |desk| async move { desk.connector.end(farewell).await })
+    fn handle(&mut self, End(farewell, scope): End, _: &mut Self::Context) -> Self::Result {
+        self.call(Call::End, scope, move |desk| async move { desk.connector.end(farewell).await })
     }
 }
 
 impl Handler<Warm> for ConnectorActor {
     type Result = ResponseActFuture<Self, Result<(), ConnectorFault>>;
     fn handle(&mut self, _: Warm, _: &mut Self::Context) -> Self::Result {
-        self.call(Call::Warm, move |desk| async move {
+        self.call(Call::Warm, Scope::default(), move |desk| async move {
             let outcome = desk.connector.warm().await;
             if let Err(fault) = &outcome {
                 tracing::warn!(connector = %desk.id, %fault, "the identity provider is not ready; it is asked again at the next login");
@@ -333,13 +339,13 @@ impl ConnectorHandle {
     /// The connector's fault; `IdpBusy` beyond its limits; `IdpInTrouble` while it is left alone; `IdpTimeout` if its
     /// actor says nothing in time; `Internal` if its actor has died.
     pub async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
-        self.ask(Begin(departure)).await
+        self.ask(Begin(departure, trace::current())).await
     }
 
     /// # Errors
     /// As for `begin`.
     pub async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
-        self.ask(Complete(attempt, arrival)).await
+        self.ask(Complete(attempt, arrival, trace::current())).await
     }
 
     /// Judges what was typed on the connector's own page.
@@ -347,13 +353,13 @@ impl ConnectorHandle {
     /// # Errors
     /// As for `begin`.
     pub async fn sign_in(&self, typed: Typed) -> Result<SignedIn, ConnectorFault> {
-        self.ask(SignIn(typed)).await
+        self.ask(SignIn(typed, trace::current())).await
     }
 
     /// # Errors
     /// As for `begin`.
     pub async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
-        self.ask(End(farewell)).await
+        self.ask(End(farewell, trace::current())).await
     }
 
     /// # Errors

@@ -13,6 +13,7 @@ use crate::login::upstream::Authentication;
 use crate::login::{Login, Proven, Source, Unidentified};
 use crate::protocol::catalogue::ErrorCode;
 use crate::register::{self, Answer, Register, RegisterFault};
+use crate::telemetry::trace::{self, Party};
 
 /// The longest that anyone waits for the register's word: it keeps a limit of its own, and this is for one that hangs.
 const PATIENCE: Duration = register::LIMIT.saturating_add(Duration::from_millis(500));
@@ -84,8 +85,11 @@ async fn confirm(means: &Means, login: &Login, authentication: &Authentication, 
 async fn look_up(means: &Means, support_id: &SupportId, pivot: Identity) -> Result<Identity, ErrorCode> {
     let register = means.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
     let started = tokio::time::Instant::now();
-    let answer = ask(register.as_ref(), &pivot, support_id).await;
+    let mut span = trace::span("register lookup").to(Party::Register);
+    let answer = span.run(ask(register.as_ref(), &pivot, support_id)).await;
     let outcome = answer.as_ref().map_or_else(RegisterFault::label, Answer::label);
+    span.outcome(outcome);
+    drop(span);
     match &answer {
         Err(fault) if !fault.was_asked() => means.metrics.register_spared(outcome),
         Ok(_) | Err(_) => means.metrics.register_answered(outcome, started.elapsed()),

@@ -87,7 +87,8 @@ impl LoginActor {
         self.running = true;
         self.stepped += 1;
         let (means, hash, cached) = (Arc::clone(&self.means), self.hash.clone(), self.cached.take());
-        let work = async move { steps::drive(&means, &hash, cached, step).await };
+        let scope = step.scope.clone();
+        let work = scope.run(async move { steps::drive(&means, &hash, cached, step).await });
         ctx.spawn(work.into_actor(self).map(move |(cached, outcome), actor, ctx| {
             actor.cached = cached;
             actor.running = false;

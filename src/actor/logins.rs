@@ -22,6 +22,7 @@ use crate::protocol::acr::Level;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::{Draft, Record};
+use crate::telemetry::trace;
 
 /// Dead addresses are swept out each time this many actors have been started.
 const SWEEP: usize = 256;
@@ -139,9 +140,11 @@ impl Logins {
         let hash = InteractionHash::of_cookie(&cookie);
         // It has told whom it wants; the token itself is nobody's business any more.
         request.id_token_hint = None;
+        let support_id = SupportId::fresh(means.env.entropy());
         let ticket = Ticket {
+            trace: trace::begin_login(&support_id),
             hash: hash.clone(),
-            support_id: SupportId::fresh(means.env.entropy()),
+            support_id,
             request,
             wanted,
             opened_at: now,
@@ -168,11 +171,13 @@ impl Logins {
         let place = self.admission.enter().map_err(Ended::Hub)?;
         let (logins, hash) = (self.clone(), hash.clone());
         let (reply, outcome) = oneshot::channel();
+        let scope = trace::current();
         // A requester that goes away cancels a message that is still queued, and a web worker dies before the actors
         // do: so the asking is a task of its own, where the actor lives.
         let arbiter = self.arbiter(&hash).cloned();
         let asking = async move {
-            let _gone = reply.send(logins.ask(&hash, BrowserStep { request, session, place }).await);
+            let step = BrowserStep { request, session, place, scope };
+            let _gone = reply.send(logins.ask(&hash, step).await);
         };
         match arbiter {
             Some(arbiter) => drop(arbiter.spawn(asking)),

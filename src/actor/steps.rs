@@ -18,6 +18,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
 use crate::store::{Key, Kind, Reach, Replaced, Version};
 use crate::telemetry::at_level;
+use crate::telemetry::trace::{self, Scope, Span};
 
 /// As [`login::State::name`] calls it.
 const FAILED: &str = "failed";
@@ -34,6 +35,8 @@ pub(super) struct BrowserStep {
     pub request: Request,
     pub session: Option<Secret<String>>,
     pub place: Arc<Place>,
+    /// Of the request that it came with.
+    pub scope: Scope,
 }
 
 /// The record as last stored.
@@ -98,6 +101,33 @@ enum Interrupted {
 }
 
 async fn take(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
+    let ticket = &current.login.ticket;
+    trace::about(&ticket.support_id, ticket.trace.as_ref());
+    let mut span = trace::span("login step");
+    span.client(&ticket.request.client_id);
+    let taken = span.run(step(means, current, seen, browser)).await;
+    tell(&mut span, &taken);
+    taken
+}
+
+/// What a step's span says of it.
+fn tell(span: &mut Span, taken: &Result<(Cached, Answer), Interrupted>) {
+    match taken {
+        Ok((cached, answer)) => {
+            span.state(cached.login.state.name());
+            match answer {
+                Answer::Problem(problem) => span.refused(problem.code),
+                Answer::Blocked(banner) => span.refused(banner.code),
+                _ => {}
+            }
+        }
+        Err(Interrupted::Hub(code)) => span.refused(*code),
+        Err(Interrupted::Stale) => span.outcome("stale"),
+        Err(Interrupted::Gone) => span.outcome("gone"),
+    }
+}
+
+async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
     let Cached { login, mut version, mut until } = current;
     let sp = login.ticket.request.client_id.clone();
     let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);

@@ -100,3 +100,60 @@ fn machine() -> String {
     let name = std::fs::read_to_string("/proc/sys/kernel/hostname").unwrap_or_default();
     Some(name.trim().to_owned()).filter(|name| !name.is_empty()).unwrap_or_else(|| "hub".to_owned())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::audit::memory::Memory;
+    use crate::token::Keyring;
+    use serde_json::Value;
+
+    fn turns(of: &[(keyfiles::Purpose, &str, bool)]) -> Turns {
+        of.iter().map(|(purpose, kid, in_use)| ((*purpose, (*kid).to_owned()), *in_use)).collect()
+    }
+
+    #[test]
+    fn a_rotation_is_told_key_by_key() {
+        let env = Env::system();
+        let now = env.now();
+        let memory = Memory::default();
+        let means = Means {
+            env,
+            signer: Arc::new(Keyring::ephemeral(now).unwrap()),
+            metrics: Arc::new(Metrics::new(now).unwrap()),
+            issuer: "https://hub.example/api/v2".to_owned(),
+            node: "one".to_owned(),
+            when_full: crate::audit::WhenFull::Stop,
+            gather: Duration::ZERO,
+        };
+        let audit = writer::start(Box::new(memory.clone()), writer::Found::default(), Event::of(Name::Start), means).unwrap();
+        use keyfiles::Purpose::{Encryption, Tokens};
+        let steps = [
+            turns(&[(Tokens, "old", true), (Encryption, "sealed", true)]),
+            turns(&[(Tokens, "old", true), (Tokens, "new", false), (Encryption, "sealed", true)]),
+            turns(&[(Tokens, "old", false), (Tokens, "new", true), (Encryption, "sealed", true)]),
+            turns(&[(Tokens, "new", true)]),
+            turns(&[(Tokens, "new", true)]),
+        ];
+        steps.windows(2).for_each(|step| keys(&audit, &step[0], &step[1]));
+        audit.flush();
+        let told: Vec<[String; 3]> = memory
+            .text()
+            .lines()
+            .skip(2)
+            .map(|line| serde_json::from_str::<Value>(line).unwrap())
+            .map(|line| ["event", "kid", "purpose"].map(|field| line[field].as_str().unwrap().to_owned()))
+            .collect();
+        let wanted = [
+            ["key_added", "new", "tokens"],
+            ["key_in_use", "new", "tokens"],
+            ["key_removed", "old", "tokens"],
+            ["key_removed", "sealed", "encryption"],
+        ];
+        assert_eq!(
+            told.iter().collect::<std::collections::BTreeSet<_>>(),
+            wanted.map(|row| row.map(str::to_owned)).iter().collect()
+        );
+        assert_eq!(told.len(), wanted.len());
+    }
+}

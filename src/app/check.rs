@@ -7,6 +7,8 @@ use std::sync::Arc;
 
 use super::prepare::{connector_means, plan, prepare};
 use super::{BuildFault, Keys, identity_source, register};
+use crate::audit::file;
+use crate::config::audit::AuditSink;
 use crate::config::model::{IdentitySource, RegisterConfig};
 use crate::config::{Federation, Loaded};
 use crate::env::Env;
@@ -18,7 +20,12 @@ use crate::telemetry::Metrics;
 /// Everything that would keep `serve` from starting, each with its mend; empty when nothing does.
 #[must_use]
 pub fn check(loaded: &Loaded, env: &Env) -> Vec<BuildFault> {
-    prepare(loaded, env, Keys::Folder).err().unwrap_or_default()
+    let mut faults = prepare(loaded, env, Keys::Folder).err().unwrap_or_default();
+    let audit = &loaded.settings.audit;
+    if audit.sink == AuditSink::File {
+        faults.extend(file::examine(&audit.path).err().map(BuildFault::from));
+    }
+    faults
 }
 
 /// What `check --online` found at each identity provider, and at the register where one is asked over a network.

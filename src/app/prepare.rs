@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+use super::traces::{self, Traces};
 use super::{BuildFault, Keys, keys, register};
 use crate::actor::blocks::Blocks;
 use crate::actor::registry::Plan;
@@ -39,6 +40,7 @@ pub(super) struct Prepared {
     pub blocks: Blocks,
     pub subject_keys: SubjectKeys,
     pub publication: Publication,
+    pub traces: Traces,
     pub shell: Arc<Shell>,
 }
 
@@ -67,7 +69,9 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     };
     let blocks = keep(&mut faults, Blocks::load(&settings.state, env));
     let subject_keys = keep(&mut faults, SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()));
-    let shell = metrics.as_ref().and_then(|metrics| keep(&mut faults, shell(loaded, env, metrics)));
+    let traces = metrics.as_ref().and_then(|metrics| keep(&mut faults, traces::prepare(loaded, env, metrics)));
+    let shell = metrics.as_ref().zip(traces.as_ref());
+    let shell = shell.and_then(|(metrics, traces)| keep(&mut faults, shell_of(loaded, env, metrics, traces)));
     let all = || {
         filter?;
         Some(Prepared {
@@ -81,6 +85,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
             blocks: blocks?,
             subject_keys: subject_keys?,
             publication,
+            traces: traces?,
             shell: shell?,
         })
     };
@@ -111,11 +116,12 @@ pub(super) fn plan(configured: &ConfiguredConnector, fields: &Arc<Fields>, means
     Ok(Plan { id: configured.id.clone(), connector, limits: configured.file.limits, fields: Arc::clone(fields) })
 }
 
-fn shell(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Arc<Shell>, BuildFault> {
+fn shell_of(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>, traces: &Traces) -> Result<Arc<Shell>, BuildFault> {
     let (env, theme) = (env.clone(), pages::Theme::from(&loaded.theme));
     let page = move |head: &_, code| problem::early(&env, &theme, head, code);
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
-    Ok(Arc::new(Shell::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?))
+    let shell = Shell::new(&loaded.settings.base_url, deadline, Arc::clone(metrics), page)?;
+    Ok(Arc::new(shell.traced(traces.tracer.clone())))
 }
 
 /// What discovery says that no file of the federation changes.

@@ -62,35 +62,10 @@ impl FileSink {
             Err(TryLockError::WouldBlock) => return Err(AuditFault::Taken { path: path.display().to_string() }),
             Err(TryLockError::Error(cause)) => return Err(unwritable(cause)),
         }
-        let foreign = || AuditFault::Foreign { path: path.display().to_string() };
-        let mut end = End::of(path).map_err(unwritable)?;
-        if end.whole.is_none() {
-            // A crash between two files, or in the first line of one: the chain stands in the one before.
-            let before = old_files(path).map_err(unwritable)?.pop();
-            end.whole = match before {
-                Some(before) => End::of(&before).map_err(unwritable)?.whole,
-                None => None,
-            };
-        }
-        let chain = match (&end.whole, end.is_empty) {
-            (Some(line), _) => Head::read(line).map(|head| Chain { seq: head.seq, hash: hash(line) }).ok_or_else(foreign)?,
-            (None, true) => Chain::default(),
-            // Half a line, and nothing before it.
-            (None, false) if end.half.is_some() => Chain::default(),
-            (None, false) => return Err(foreign()),
-        };
-        let found = match &end.half {
-            None => Found { chain, unfinished: false },
-            Some(half) => {
-                let closed = [half.as_slice(), b"\n"].concat();
-                // It may lack nothing but its end.
-                let seq = Head::read(&closed).map_or(chain.seq, |head| head.seq);
-                Found { chain: Chain { seq, hash: hash(&closed) }, unfinished: true }
-            }
-        };
+        let (found, first_day) = standing(path)?;
         let file = new_file(path).map_err(unwritable)?;
         let size = file.metadata().map_err(unwritable)?.len();
-        let day = end.first_day.unwrap_or_else(|| day(now));
+        let day = first_day.unwrap_or_else(|| day(now));
         let sink = Self { path: path.to_owned(), rotation, file, _lock: lock, size, day, refused_at: None };
         Ok((sink, found))
     }
@@ -174,6 +149,63 @@ impl Sink for Stdout {
     fn rotate(&mut self, _: Timestamp) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Whether a hub could go on with the log there, as far as that can be told without making anything.
+///
+/// # Errors
+/// `Unwritable`, or `Foreign` if its end is no audit log.
+pub fn examine(path: &Path) -> Result<(), AuditFault> {
+    let unwritable = |cause| AuditFault::Unwritable { path: path.display().to_string(), cause };
+    let is_there = path.try_exists().map_err(unwritable)?;
+    if is_there {
+        OpenOptions::new().append(true).open(path).map_err(unwritable)?;
+    }
+    // What is missing is made: its mother has to let us.
+    let mother = folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
+    let about = fs::metadata(mother).map_err(unwritable)?;
+    if !about.is_dir() {
+        return Err(unwritable(io::ErrorKind::NotADirectory.into()));
+    }
+    if about.permissions().readonly() {
+        return Err(unwritable(io::ErrorKind::PermissionDenied.into()));
+    }
+    if is_there { standing(path).map(drop) } else { Ok(()) }
+}
+
+/// Where the chain stands, and the day of the file's first line.
+///
+/// # Errors
+/// `Unwritable` (nor readable), or `Foreign`.
+fn standing(path: &Path) -> Result<(Found, Option<String>), AuditFault> {
+    let unwritable = |cause| AuditFault::Unwritable { path: path.display().to_string(), cause };
+    let foreign = || AuditFault::Foreign { path: path.display().to_string() };
+    let mut end = End::of(path).map_err(unwritable)?;
+    if end.whole.is_none() {
+        // A crash between two files, or in the first line of one: the chain stands in the one before.
+        let before = old_files(path).map_err(unwritable)?.pop();
+        end.whole = match before {
+            Some(before) => End::of(&before).map_err(unwritable)?.whole,
+            None => None,
+        };
+    }
+    let chain = match (&end.whole, end.is_empty) {
+        (Some(line), _) => Head::read(line).map(|head| Chain { seq: head.seq, hash: hash(line) }).ok_or_else(foreign)?,
+        (None, true) => Chain::default(),
+        // Half a line, and nothing before it.
+        (None, false) if end.half.is_some() => Chain::default(),
+        (None, false) => return Err(foreign()),
+    };
+    let found = match &end.half {
+        None => Found { chain, unfinished: false },
+        Some(half) => {
+            let closed = [half.as_slice(), b"\n"].concat();
+            // It may lack nothing but its end.
+            let seq = Head::read(&closed).map_or(chain.seq, |head| head.seq);
+            Found { chain: Chain { seq, hash: hash(&closed) }, unfinished: true }
+        }
+    };
+    Ok((found, end.first_day))
 }
 
 /// The full files beside `path`, the oldest first.

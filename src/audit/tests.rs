@@ -10,7 +10,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
-use super::file::{FileSink, Rotation, old_files};
+use super::file::{FileSink, Rotation, examine, old_files};
 use super::memory::Memory;
 use super::report::{Flaw, Note, Report, Verdict};
 use super::verify::{Chains, Kept, Verifier};
@@ -351,6 +351,22 @@ fn a_file_of_somebody_else_is_left_alone() {
 fn a_folder_that_can_not_be_written_is_named_with_its_mend() {
     let fault = FileSink::open(Path::new("/proc/audit/audit.jsonl"), FOR_EVER, NOON).map(|_| ()).unwrap_err();
     assert!(fault.to_string().contains("audit.path"), "{fault}");
+}
+
+#[test]
+fn a_look_before_the_start_finds_what_the_start_would_and_makes_nothing() {
+    let (folder, path) = folder();
+    assert!(examine(&path).is_ok() && !path.parent().unwrap().exists());
+    for nowhere in [folder.path().join("file/audit.jsonl"), "/proc/audit/audit.jsonl".into()] {
+        fs::write(folder.path().join("file"), "").unwrap();
+        assert!(matches!(examine(&nowhere), Err(AuditFault::Unwritable { .. })), "{}", nowhere.display());
+    }
+    let foreign = folder.path().join("diary.jsonl");
+    fs::write(&foreign, "dear diary\n").unwrap();
+    assert!(matches!(examine(&foreign), Err(AuditFault::Foreign { .. })));
+    let empty = folder.path().join("empty.jsonl");
+    fs::write(&empty, "").unwrap();
+    assert!(examine(&empty).is_ok());
 }
 
 /// The real thing: a device that is always full.

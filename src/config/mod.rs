@@ -45,6 +45,7 @@ pub mod surroundings;
 mod text;
 pub mod theme;
 mod together;
+pub mod traces;
 mod validity;
 
 #[cfg(test)]
@@ -54,7 +55,11 @@ mod committed;
 #[cfg(test)]
 mod kinds_tests;
 #[cfg(test)]
+mod store_tests;
+#[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod traces_tests;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -84,6 +89,7 @@ pub use settings::SubjectKeys;
 pub use store::RedisCredentials;
 pub use text::in_language;
 pub use theme::Theme;
+pub use traces::TraceHeaders;
 pub use validity::{Flaw, Standing, Validity, in_rfc3339};
 
 use crate::env::Timestamp;
@@ -104,6 +110,8 @@ pub struct Loaded {
     pub subject_keys: SubjectKeys,
     /// What whoever administers the running hub proves itself with; nobody does without.
     pub admin_token: Option<Secret<String>>,
+    /// Headers of each call to the trace collector.
+    pub trace_headers: TraceHeaders,
     /// What the `http` register is called with; empty for another.
     pub register: RegisterCredentials,
     /// What the store is called with, and what seals its records; empty for this process's memory.
@@ -239,7 +247,7 @@ fn whole(
     let by_id = |(_, connector): &(Source, ConfiguredConnector)| (connector.id.clone(), connector.clone());
     let connectors = judged.connectors.iter().map(by_id).collect();
     let scopes = judged.scopes.1.clone();
-    let settings::Checked { settings, base_url, subject_keys, admin_token, register, store } = checked;
+    let settings::Checked { settings, base_url, subject_keys, admin_token, trace_headers, register, store } = checked;
     warnings.extend(settings::warnings(source, &settings));
     warnings.extend(connectors::without_category(&connectors, &settings));
     warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
@@ -261,6 +269,7 @@ fn whole(
         issuer,
         subject_keys,
         admin_token,
+        trace_headers,
         register,
         store,
         service_providers,

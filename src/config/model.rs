@@ -12,6 +12,7 @@ use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 use super::oauth2::Oauth2Kind;
 pub use super::store::{RedisConfig, RedisMode, StoreConfig};
+pub use super::traces::Traces;
 pub use crate::identity::mapping::Unmapped;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::acr::{Level, Platform};
@@ -85,6 +86,8 @@ pub struct Settings {
     pub log: Log,
     #[serde(default)]
     pub audit: AuditLog,
+    #[serde(default)]
+    pub traces: Traces,
 }
 
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -248,6 +251,9 @@ pub struct Limits {
     pub reload_seconds: u64,
     /// Whole request, body included.
     pub request_seconds: u64,
+    /// When stopping: seconds between turning not ready and taking no more connections, so that load balancers notice in
+    /// time. Requests are served meanwhile, and each answer closes its connection. 0 stops at once.
+    pub not_ready_seconds: u64,
     /// Time for requests in flight to finish when stopping.
     pub shutdown_seconds: u64,
     /// Web workers; 0 takes one for each processor.
@@ -266,6 +272,7 @@ impl Default for Limits {
             calls_per_connector: 128,
             reload_seconds: 30,
             request_seconds: 20,
+            not_ready_seconds: 0,
             shutdown_seconds: 20,
             workers: 0,
         }

@@ -22,6 +22,7 @@ use super::register::{self, RegisterCredentials};
 use super::secrets;
 use super::source::Source;
 use super::store::{self, RedisCredentials};
+use super::traces::{self, TraceHeaders};
 use super::{connectors, text};
 
 /// What the settings lead to, once they hold.
@@ -31,6 +32,7 @@ pub struct Checked {
     pub base_url: Url,
     pub subject_keys: SubjectKeys,
     pub admin_token: Option<Secret<String>>,
+    pub trace_headers: TraceHeaders,
     pub register: RegisterCredentials,
     pub store: RedisCredentials,
 }
@@ -91,6 +93,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     limits(source, &settings.limits, problems);
     choice(source, &settings.choice, problems);
     audit::check(source, &settings.audit, problems);
+    let trace_headers = traces::check(source, &settings.traces, context, problems);
     if settings.sandbox && !settings.sandbox_public && base_url.as_ref().is_some_and(|url| !address::is_loopback(url)) {
         let what = "lets anyone sign in as anyone, at an address beyond this machine";
         problems.push(source.problem("sandbox", what, "set sandbox = false, or sandbox_public = true if that is what you want"));
@@ -104,7 +107,15 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
     let (register, store) = (register.unwrap_or_default(), store.unwrap_or_default());
-    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys, admin_token, register, store })
+    (problems.len() == before).then_some(Checked {
+        settings,
+        base_url,
+        subject_keys,
+        admin_token,
+        trace_headers,
+        register,
+        store,
+    })
 }
 
 /// `subject_key` is version 1 alone; `subject_keys` holds every version there is.
@@ -255,6 +266,7 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
         ("inactive_answers_per_minute", limits.inactive_answers_per_minute.into(), (1, 1_000_000)),
         ("reload_seconds", limits.reload_seconds, (1, 3600)),
         ("request_seconds", limits.request_seconds, (1, 120)),
+        ("not_ready_seconds", limits.not_ready_seconds, (0, 300)),
         ("shutdown_seconds", limits.shutdown_seconds, (1, 300)),
         ("workers", count(limits.workers), (0, 1024)),
     ];

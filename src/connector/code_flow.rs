@@ -23,6 +23,7 @@ use crate::ids::Secret;
 use crate::login::upstream::{Arrival, Attempt};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
+use crate::telemetry::trace;
 
 /// The crate's client with authorization and token endpoints. Its key set stays empty: ID tokens are opened by
 /// `token::verify`.
@@ -101,7 +102,7 @@ pub async fn redeem(
     for (name, value) in proof {
         request = request.add_extra_param(name, value);
     }
-    let answer = request.request_async(&call).await.map_err(fault_of)?;
+    let answer = trace::span("idp token").run(request.request_async(&call)).await.map_err(fault_of)?;
     // RFC 6749, 7.1: a token of a type that we don't understand must not be used.
     if *answer.token_type() != CoreTokenType::Bearer {
         return Err(ConnectorFault::new(ErrorCode::IdpTokenType, "token_type is not Bearer"));
@@ -125,7 +126,7 @@ pub async fn userinfo(
         .header(AUTHORIZATION, format!("Bearer {}", access_token.reveal()))
         .body(Vec::new())
         .map_err(|_| ConnectorFault::new(ErrorCode::IdpTokenAnswer, "the access token is not printable ASCII"))?;
-    let answer = guard.send_safe(request).await?;
+    let answer = trace::span("idp userinfo").run(guard.send_safe(request)).await?;
     match answer.status().as_u16() {
         200 => Ok(answer.into_body()),
         status @ (401 | 403) => {

@@ -18,6 +18,7 @@ use reqwest::tls::TlsInfo;
 use url::{Host, Url};
 
 use super::lookups::Lookups;
+use super::traced::Call;
 use crate::ids::Secret;
 
 /// Which schemes may be called.
@@ -155,6 +156,13 @@ impl Guard {
         let request = reqwest::Request::try_from(request)
             .map_err(|_| GuardFault::AddressForbidden("the address to call is not an absolute URL".into()))?;
         self.admit(request.url())?;
+        let mut call = Call::begin(&request);
+        let answer = self.execute(call.along(request)).await;
+        call.end(&answer);
+        answer
+    }
+
+    async fn execute(&self, request: reqwest::Request) -> Result<HttpResponse, GuardFault> {
         let host = request.url().host_str().unwrap_or_default().to_owned();
         let mut answer = self.client.execute(request).await.map_err(|error| fault_of(&host, &error))?;
         let too_large = || GuardFault::TooLarge { host: host.clone(), limit: self.limits.body };

@@ -10,6 +10,7 @@ pub mod guard;
 pub mod kept;
 mod lookups;
 pub mod shared;
+mod traced;
 
 #[cfg(test)]
 pub mod fake;

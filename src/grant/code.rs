@@ -13,6 +13,7 @@ use crate::ids::Subject;
 use crate::login::{Grant, Proven};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::{Draft, StoreFault};
+use crate::telemetry::trace;
 
 impl Grants {
     /// Stores what `grant.code` stands for, then the session that the login begins.
@@ -44,6 +45,7 @@ impl Grants {
                 level: grant.proven.level,
                 issued_at: now,
                 subjects_by_sector: self.subjects_by_sector(&grant)?,
+                trace: trace::of_login(),
             },
         };
         let code = grant.code.reveal().as_str();

@@ -24,6 +24,7 @@ use crate::ids::Scope;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::introspection::{Facts, Introspection, IntrospectionRequest, JWT_TYPE, SignedAnswer};
 use crate::protocol::revocation::RevocationRequest;
+use crate::telemetry::trace;
 
 /// An answer in the form that the data provider has registered.
 #[derive(Debug)]
@@ -179,7 +180,7 @@ impl Grants {
         let aud = provider.client_id.as_str();
         let payload = SignedAnswer { iss: &self.issuer, aud, iat: now.seconds(), token_introspection: answer };
         let payload = serde_json::to_vec(&payload).map_err(|_| ErrorCode::Internal)?;
-        let signed = self.signer.sign(alg, JWT_TYPE, &payload, now).await.map_err(|fault| {
+        let signed = trace::span("sign").run(self.signer.sign(alg, JWT_TYPE, &payload, now)).await.map_err(|fault| {
             tracing::error!(%fault, "an introspection answer could not be signed");
             ErrorCode::SigningFailed
         })?;

@@ -12,6 +12,7 @@ use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Scope, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::trace_context::TraceContext;
 use crate::store::{Family, Key, Kind};
 
 /// A code: what it is bound to, and what its token will stand for.
@@ -49,6 +50,9 @@ pub struct TokenRecord {
     /// Who the person is to each data provider that may learn of this token, by sector. Derived with the code, so that no
     /// record keeps more of an identity than its service provider gets: these are pseudonyms, and die with the token.
     pub subjects_by_sector: BTreeMap<String, Subject>,
+    /// Where the spans of its login hang; absent where nobody traces.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 }
 
 pub(super) fn code_key(code: &str) -> Key {

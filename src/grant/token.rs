@@ -19,6 +19,7 @@ use crate::protocol::registration::Rules;
 use crate::protocol::token::{TokenAnswer, TokenRequest};
 use crate::protocol::userinfo::{Bearer, Carried};
 use crate::store::{Draft, StoreFault, Taken};
+use crate::telemetry::trace;
 use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint};
 
 /// A userinfo answer, by its media type.
@@ -91,6 +92,7 @@ impl Grants {
             }
             Taken::Gone => return Err(ErrorCode::CodeUnknown),
         };
+        trace::about(&record.token.support_id, record.token.trace.as_ref());
         self.check_binding(&client.registration.client_id, request, &record)?;
 
         let id_token = self.id_token(&record, client.id_token_signed_response_alg, now).await?;
@@ -140,7 +142,7 @@ impl Grants {
             amr: record.amr.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
-        mint(self.signer.as_ref(), alg, &claims, now).await.map_err(|fault| {
+        trace::span("sign").run(mint(self.signer.as_ref(), alg, &claims, now)).await.map_err(|fault| {
             tracing::error!(%fault, "an ID token could not be signed");
             ErrorCode::SigningFailed
         })
@@ -155,6 +157,7 @@ impl Grants {
         let found = self.store.load(&token_key(token), now).await.map_err(|fault| store_code(&fault))?;
         let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;
         let token: TokenRecord = decode(&record.value)?;
+        trace::about(&token.support_id, token.trace.as_ref());
         // A service provider that was taken out of the federation has no tokens any more.
         let client = self.federation.load().active(&token.client_id).cloned().ok_or(ErrorCode::AccessTokenInvalid)?;
         Ok(Judged { token, expires_at: record.expires_at, client })
@@ -191,7 +194,7 @@ impl Grants {
             iat: now,
             identity: &judged.token.claims,
         };
-        let signed = mint(self.signer.as_ref(), alg, &claims, now).await.map_err(|fault| {
+        let signed = trace::span("sign").run(mint(self.signer.as_ref(), alg, &claims, now)).await.map_err(|fault| {
             tracing::error!(%fault, "a userinfo answer could not be signed");
             ErrorCode::SigningFailed
         })?;

@@ -56,6 +56,7 @@ use crate::env::{Entropy, Timestamp};
 use crate::ids::{ConnectorId, InteractionHash, Secret, Subject, SupportId};
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::trace_context::TraceContext;
 
 /// A login's whole truth, as the store keeps it.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -79,6 +80,10 @@ pub struct Ticket {
     pub hint_followed: bool,
     /// The `state` of the callback that was last accepted, so that its duplicate gets the same answer.
     pub returned: Option<String>,
+    /// Where its spans hang, for those who keep them; the machine never asks. Absent where nobody traces, and so in records
+    /// that were written before anybody did.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub trace: Option<TraceContext>,
 }
 
 /// Where a login stands. Each state holds only what is valid there.

@@ -78,6 +78,7 @@ pub(crate) fn ticket(changes: &[(&str, &str)]) -> Ticket {
         expires_at: OPENED + std::time::Duration::from_secs(LIFE),
         hint_followed: false,
         returned: None,
+        trace: None,
     }
 }
 

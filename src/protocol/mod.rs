@@ -33,4 +33,5 @@ pub mod pkce;
 pub mod registration;
 pub mod revocation;
 pub mod token;
+pub mod trace_context;
 pub mod userinfo;

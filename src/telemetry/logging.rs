@@ -1,11 +1,14 @@
-//! L1 · Where log lines go (standard error) and how they look: for people, or one JSON object a line.
+//! L1 · Where log lines go (standard error), and what each of them carries.
+//!
+//! How they look is [`super::lines`]' to know, and docs/logs-and-traces.md says it to operators.
 
 use tracing::Dispatch;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::fmt::MakeWriter;
 
-use crate::config::model::LogFormat;
+use super::TelemetryFault;
+use super::lines::{Human, Json, LineFormat};
 use crate::protocol::catalogue::ErrorCode;
-use crate::telemetry::TelemetryFault;
 
 /// A log line as loud as the catalogue says of its code: `at_level!(code, field, …, "what happened")`.
 macro_rules! at_level {
@@ -29,16 +32,35 @@ pub fn refused(support_id: Option<&str>, code: ErrorCode, what: &str) {
 ///
 /// # Errors
 /// `Filter`: the filter is malformed; nothing was set up.
-pub fn init_logging(format: LogFormat, filter: &str) -> Result<(), TelemetryFault> {
-    let filter = filter_of(filter)?;
-    let lines = tracing_subscriber::fmt().with_env_filter(filter).with_writer(std::io::stderr);
-    let dispatch: Dispatch = match format {
-        LogFormat::Human => lines.with_ansi(false).into(),
-        LogFormat::Json => lines.json().flatten_event(true).into(),
-    };
+pub fn init_logging(format: LineFormat, filter: &str) -> Result<(), TelemetryFault> {
+    let dispatch = lines_to(std::io::stderr, format, filter)?;
     // Refused only if a subscriber is there already, as where a test runs several hubs in one process.
     let _already_set = tracing::dispatcher::set_global_default(dispatch);
     Ok(())
+}
+
+/// The same lines to somewhere else, for whoever reads them in a test.
+///
+/// # Errors
+/// As for [`init_logging`].
+pub fn lines_to<W>(writer: W, format: LineFormat, filter: &str) -> Result<Dispatch, TelemetryFault>
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let lines = tracing_subscriber::fmt().with_env_filter(filter_of(filter)?).with_writer(writer).with_ansi(false);
+    Ok(match format {
+        LineFormat::Human => lines.event_format(Human::default()).into(),
+        LineFormat::Json => lines.event_format(Json).into(),
+    })
+}
+
+/// Has a panic tell where it happened, and nothing else: its message may hold what was being worked on, as that of a slice
+/// of text that is cut in the middle of a character holds the text. For the whole process.
+pub fn tell_panics_by_place() {
+    std::panic::set_hook(Box::new(|panic| {
+        let place = panic.location().map(ToString::to_string);
+        tracing::error!(code = ErrorCode::Internal.entry().code, place, "a panic");
+    }));
 }
 
 /// # Errors
@@ -59,8 +81,8 @@ mod tests {
 
     #[test]
     fn logging_may_begin_twice() {
-        assert_eq!(init_logging(LogFormat::Human, "warn"), Ok(()));
-        assert_eq!(init_logging(LogFormat::Json, "warn,passerelle=debug"), Ok(()));
+        assert_eq!(init_logging(LineFormat::Human, "warn"), Ok(()));
+        assert_eq!(init_logging(LineFormat::Json, "warn,passerelle=debug"), Ok(()));
     }
 
     #[derive(Clone, Default)]
@@ -80,8 +102,8 @@ mod tests {
         for (code, level) in [(ErrorCode::BadRequest, "INFO"), (ErrorCode::Unavailable, "WARN"), (ErrorCode::Internal, "ERROR")] {
             let lines = Lines::default();
             let written = lines.clone();
-            let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(move || written.clone()).finish();
-            tracing::subscriber::with_default(subscriber, || {
+            let dispatch = lines_to(move || written.clone(), LineFormat::Json, "info").unwrap();
+            tracing::dispatcher::with_default(&dispatch, || {
                 refused(Some("S-1"), code, "it was refused");
                 refused(None, code, "nobody to tell");
             });
@@ -96,7 +118,7 @@ mod tests {
 
     #[test]
     fn a_bad_filter_is_named() {
-        let fault = init_logging(LogFormat::Human, "passerelle=loud").unwrap_err();
+        let fault = init_logging(LineFormat::Human, "passerelle=loud").unwrap_err();
         assert!(fault.to_string().contains("`passerelle=loud`"), "{fault}");
     }
 }

@@ -93,6 +93,7 @@ pub struct Metrics {
     audit_lost: IntCounterVec,
     audit_errors: IntCounterVec,
     audit_sealed: GaugeVec,
+    trace_spans: IntCounterVec,
 }
 
 impl Metrics {
@@ -200,6 +201,11 @@ impl Metrics {
                 "audit_checkpoint_timestamp_seconds",
                 "When the audit log was last sealed.",
                 &[],
+            )?,
+            trace_spans: declare.counters(
+                "trace_spans_total",
+                "Spans of kept traces, by what became of them: exported, no_room in the queue, refused by the collector.",
+                &["outcome"],
             )?,
             introspections: declare.counters(
                 "introspections_total",
@@ -453,6 +459,11 @@ impl Metrics {
         self.audit_errors.with_label_values::<&str>(&[]).inc();
     }
 
+    /// `outcome` is what became of so many spans.
+    pub fn spans(&self, outcome: &str, count: usize) {
+        self.trace_spans.with_label_values(&[outcome]).inc_by(count as u64);
+    }
+
     pub fn audit_sealed(&self, at: Timestamp) {
         #[expect(clippy::cast_precision_loss, reason = "milliseconds of any date that will be are exact")]
         self.audit_sealed.with_label_values(&[] as &[&str]).set(at.millis() as f64 / 1000.0);
@@ -589,6 +600,7 @@ mod tests {
         metrics.audit_lost();
         metrics.audit_refused();
         metrics.audit_sealed(Timestamp::from_millis(1_800_000_000_250));
+        metrics.spans("exported", 7);
     }
 
     #[test]
@@ -639,6 +651,7 @@ mod tests {
             "passerelle_audit_lost_total 1",
             "passerelle_audit_write_errors_total 1",
             "passerelle_audit_checkpoint_timestamp_seconds 1800000000.25",
+            r#"passerelle_trace_spans_total{outcome="exported"} 7"#,
             "process_start_time_seconds 1800000000.5",
         ] {
             assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");

@@ -1,15 +1,22 @@
-//! L1 · Every metric, and the log's beginnings, in one place.
+//! L1 · Every metric, the log's beginnings, and what belongs together in a trace, in one place.
 //!
-//! Owns: names, labels and their bounds, how logs are written. Must not know: who counts what. A label is a word of the
+//! Owns: names, labels and their bounds, how logs are written, what a span may say and how spans are exported. Must not know: who counts what. A label is a word of the
 //! program, the id of a connector, of a registered service provider or data provider, or a route's pattern: never a
 //! person, a session or free text, so that what is watched stays small and says nothing about anybody.
 
+pub mod export;
+mod lines;
+#[cfg(test)]
+pub(crate) mod lines_tests;
 mod logging;
 mod metrics;
+pub mod otlp;
 mod process;
+pub mod trace;
 
+pub use lines::LineFormat;
 pub(crate) use logging::at_level;
-pub use logging::{check_filter, init_logging, refused};
+pub use logging::{check_filter, init_logging, lines_to, refused, tell_panics_by_place};
 pub use metrics::{Declared, Listener, Metrics, StoreMeter};
 
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]

@@ -23,6 +23,7 @@ use crate::login::{Answer, Consent, ConsentAnswer, Request, Return};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::{Params, Repeated};
+use crate::telemetry::trace;
 use crate::web::cookies::MOST_LOGINS;
 
 /// A login's cookie stays this long after its end, so that a repeated step can still be answered.
@@ -262,7 +263,7 @@ async fn close_the_oldest(hub: &Hub, request: &HttpRequest) -> Vec<Cookie<'stati
     let surplus = open.len().saturating_sub(MOST_LOGINS);
     for (_, hash) in open.into_iter().take(surplus) {
         // Its cookie stays until the login's end: it proves the tab that will be told why.
-        let _told_later = hub.logins.step(&hash, Request::Displace, None).await;
+        let _told_later = trace::apart(hub.logins.step(&hash, Request::Displace, None)).await;
     }
     forgotten
 }

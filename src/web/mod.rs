@@ -38,6 +38,7 @@ pub mod routes;
 pub mod sandbox;
 pub mod shell;
 pub mod sign_in;
+mod spans;
 pub mod token;
 mod view;
 

@@ -60,12 +60,18 @@ impl Readiness {
         self.draining.store(true, Ordering::SeqCst);
     }
 
+    /// Going down.
+    #[must_use]
+    pub fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::SeqCst)
+    }
+
     /// What is not ready, by name, with the reason; empty when all is well.
     #[must_use]
     pub fn complaints(&self) -> BTreeMap<&'static str, String> {
         let complaint = |(name, check): &(&'static str, Check)| check().err().map(|reason| (*name, reason));
         let mut complaints: BTreeMap<_, _> = self.checks.iter().filter_map(complaint).collect();
-        if self.draining.load(Ordering::SeqCst) {
+        if self.is_draining() {
             complaints.insert("draining", "this process is going down".to_owned());
         }
         complaints

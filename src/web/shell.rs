@@ -19,7 +19,9 @@ use serde_json::json;
 use tokio::time::{Instant, timeout};
 
 use super::host::{Host, Scheme};
+use super::spans;
 use crate::protocol::catalogue::ErrorCode;
+use crate::telemetry::trace::Tracer;
 use crate::telemetry::{Listener, Metrics};
 
 /// Paths whose callers are programs: their errors are JSON, everybody else's are pages.
@@ -62,6 +64,7 @@ pub struct Shell {
     host: Host,
     deadline: Duration,
     metrics: Arc<Metrics>,
+    tracer: Tracer,
     page: Page,
 }
 
@@ -77,7 +80,13 @@ impl Shell {
         page: impl Fn(&Head, ErrorCode) -> String + Send + Sync + 'static,
     ) -> Result<Self, ShellFault> {
         let host = Host::of(base_url).ok_or_else(|| ShellFault::BaseUrl(base_url.to_owned()))?;
-        Ok(Self { host, deadline, metrics, page: Box::new(page) })
+        Ok(Self { host, deadline, metrics, tracer: Tracer::off(), page: Box::new(page) })
+    }
+
+    /// The same, with spans for the requests of logins.
+    #[must_use]
+    pub fn traced(self, tracer: Tracer) -> Self {
+        Self { tracer, ..self }
     }
 
     /// The middleware.
@@ -91,13 +100,19 @@ impl Shell {
     ) -> Result<ServiceResponse<BoxBody>, Error> {
         let started = Instant::now();
         let head = Head::of(&request);
-        let answer = if self.host.is_meant_by(&request) {
-            self.call(&head, request, next).await
-        } else {
-            Ok(request.into_response(self.early(&head, ErrorCode::UnknownHost)))
-        };
+        let mut span = spans::begin(&self.tracer, &request);
+        let answer = span
+            .run(async {
+                if self.host.is_meant_by(&request) {
+                    self.call(&head, request, next).await
+                } else {
+                    Ok(request.into_response(self.early(&head, ErrorCode::UnknownHost)))
+                }
+            })
+            .await;
         let answer = self.dress(answer);
         count(&self.metrics, Listener::Public, &answer, started);
+        span.answered(&answer);
         answer
     }
 

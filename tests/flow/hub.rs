@@ -21,6 +21,7 @@ use passerelle::grant::logout::Destination;
 use passerelle::protocol::logout::{self, LogoutRequest};
 use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
+use passerelle::telemetry::export::Queue;
 use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
 
@@ -55,6 +56,8 @@ pub struct TestHub {
     pub metrics: Arc<Metrics>,
     hub: Data<Hub>,
     reload: Reload,
+    #[allow(dead_code, reason = "only the canary's process exports")]
+    traces: Option<Queue>,
     folder: TempDir,
 }
 
@@ -164,7 +167,7 @@ impl TestHub {
             .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
         let serve = serving!(app);
         let administer = serving!(App::new().service(admin::scope(program.admin())));
-        Self { serve, administer, clock, loaded, metrics, hub, reload: program.reload(), folder }
+        Self { serve, administer, clock, loaded, metrics, hub, reload: program.reload(), traces: program.traces(), folder }
     }
 
     /// Another process on the same configuration folder, after this one has ended.
@@ -218,6 +221,14 @@ impl TestHub {
     /// Comes back when all that was told to the audit log is in its file.
     pub fn flush_audit(&self) {
         self.hub.grants.audit.flush();
+    }
+
+    /// Comes back when every span that waits was sent to the collector.
+    #[allow(dead_code, reason = "only the canary's process exports")]
+    pub async fn flush_traces(&self) {
+        if let Some(traces) = &self.traces {
+            traces.flush(Duration::from_secs(20)).await;
+        }
     }
 
     /// The configuration folder.

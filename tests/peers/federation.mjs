@@ -12,9 +12,9 @@ const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
  * { hub, idp, sps, sp, other, …, stop }. Service providers are { id, secret, redirectUri, postLogoutUri }: on standard `sp` and `other`,
  * and on both platforms those of `more`, which gives { secret, extra } by name, `extra` being lines of the file. They are
  * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
- * `configure`.
+ * `configure`, as are settings.
  */
-export async function startFederation(name, more = {}, { platform = 'standard', amr, files: moreFiles = {} } = {}) {
+export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', files: moreFiles = {} } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, postLogoutUri: `http://localhost:${port}/sp/${id}/out` });
   const files = platform === 'standard' ? { alpha: {}, beta: {}, ...more } : more;
@@ -27,7 +27,7 @@ export async function startFederation(name, more = {}, { platform = 'standard', 
   const scopes = [...SCOPE.split(' '), 'profile', 'birth', 'identite_pivot'];
   try {
     const hub = await startHub(name, {
-      port, privatePort, platform, files: moreFiles,
+      port, privatePort, platform, settings, files: moreFiles,
       sps: Object.values(sps).map((s) => ({ ...s, redirectUris: [s.redirectUri], postLogoutUris: [s.postLogoutUri], scopes })),
       connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"', { levels: LEVELS[platform] }) },
     });

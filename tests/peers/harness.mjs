@@ -90,16 +90,17 @@ const REGISTERS = { standard: '[register.file]\npath = "register.csv"', high: ''
 /**
  * A folder with a whole configuration.
  * sps: [{ id, secret, redirectUris, postLogoutUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
+ * base: the public address, where a proxy stands before the hub · limits: lines more of its table ·
  * register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
  */
-export function configure({ port, privatePort, sps, connectors, settings = '', platform = 'standard', register = REGISTERS[platform], files = {} }) {
+export function configure({ port, privatePort, sps, connectors, settings = '', limits = '', base = `http://localhost:${port}`, platform = 'standard', register = REGISTERS[platform], files = {} }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-peers-'));
   const write = (name, content, mode = 0o600) => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), content, { mode });
   };
   write('passerelle.toml', `platform = ${text(platform)}
-base_url = "http://localhost:${port}"
+base_url = ${text(base)}
 subject_key = { file = "subject.key" }
 keys = "keys"
 connectors = "connectors"
@@ -113,6 +114,7 @@ ${register}
 [limits]
 workers = 1
 reload_seconds = 1
+${limits}
 `);
   for (const [name, content] of Object.entries(files)) write(name, content);
   write('subject.key', random(48));
@@ -158,7 +160,7 @@ ${extra}
 export async function startHub(name, { port, privatePort, ...options }) {
   const config = configure({ port, privatePort, ...options });
   const hub = launch(name, ['serve', '--config', config.folder]);
-  const base = `http://localhost:${port}`;
+  const base = options.base ?? `http://localhost:${port}`;
   const ready = () => fetch(`http://127.0.0.1:${privatePort}/readyz`).then((r) => r.ok, () => false);
   const stop = async () => { await hub.stop(); config.remove(); };
   try {

@@ -3,7 +3,10 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { createHash } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import path from 'node:path';
 import { after, before, test } from 'node:test';
+import { setTimeout } from 'node:timers/promises';
 import * as oidc from 'openid-client';
 import { ACCOUNT, BASE, PASSWORD, startDirectory } from './directory.mjs';
 import { Browser, IDP_CLIENT, IDP_SECRET, choose, formsOf, freePorts, random, serve, startHub } from './harness.mjs';
@@ -67,7 +70,7 @@ before(async () => {
   sp = { id: 'ordinary', secret: random(32), redirectUri: `http://localhost:${port}/sp/ordinary/callback` };
   const tls = `ldaps://localhost:${directory.tlsPort}`;
   hub = await startHub('hub-kinds', {
-    port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"',
+    port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"\naudit.sink = "file"',
     files: { 'ldap.password': ACCOUNT.password, 'ca.pem': directory.ca, 'other-ca.pem': directory.otherCa },
     sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: SCOPES, extra: 'rules = "openid"\nconsent = "none"' }],
     connectors: {
@@ -156,6 +159,14 @@ test('nobody signs in by a wrong password, none, a pattern or a name that two ha
     if (status === 403) said.add(answer.html.match(/id="trouble">([\s\S]*?)<\/div>/)[1]);
   }
   assert.equal(said.size, 1, 'whatever was wrong, the page says the same');
+  // Each try that the directory refused is in the audit log, without the name or the password.
+  const refused = async (tries = 0) => {
+    const lines = readFileSync(path.join(hub.folder, 'audit/audit.jsonl'), 'utf8').split('\n').filter((line) => line.includes('"password_refused"'));
+    return lines.length >= 4 || tries > 200 ? lines : (await setTimeout(20), refused(tries + 1));
+  };
+  const lines = await refused();
+  assert.equal(lines.length, 4);
+  for (const line of lines) assert.ok(line.includes('"idp":"town"') && !/angela|nobody|wrong/.test(line) && !line.includes(PASSWORD), line);
   // A name may hold what is a pattern elsewhere.
   await learned(await type(browser, page, 'star*', PASSWORD));
 });

@@ -97,7 +97,7 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
   provider.use(async (ctx, next) => {
     await next();
     if (['/token', '/me'].includes(ctx.path)) {
-      answers.push({ path: ctx.path, authorization: ctx.get('authorization'), form: ctx.oidc?.body, type: ctx.response.type, body: ctx.body });
+      answers.push({ path: ctx.path, authorization: ctx.get('authorization'), traceparent: ctx.get('traceparent'), form: ctx.oidc?.body, type: ctx.response.type, body: ctx.body });
     }
   });
 

@@ -24,6 +24,7 @@ use crate::egress::kept::{Fetched, life_of};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
+use crate::telemetry::trace;
 
 /// An identity provider's addresses, admitted by the guard.
 pub struct Provider {
@@ -118,7 +119,7 @@ pub async fn get(guard: &Guard, url: &str) -> Result<HttpResponse, ConnectorFaul
         .header(ACCEPT, "application/json")
         .body(Vec::new())
         .map_err(|_| ConnectorFault::new(ErrorCode::IdpDiscovery, "an address is not a URL"))?;
-    let answer = guard.send_safe(request).await?;
+    let answer = trace::span("idp document").run(guard.send_safe(request)).await?;
     match answer.status().as_u16() {
         200 => Ok(answer),
         status @ 300..=399 => {

@@ -1,0 +1,278 @@
+// deploy/: each file is read by the program that it is written for, and the proxies' files carry a whole login over TLS.
+//
+// DEPLOY_TOOLS is the folder of hadolint, kubernetes-validate and their python (tests/run sets it).
+import assert from 'node:assert/strict';
+import { spawn, spawnSync } from 'node:child_process';
+import { chmodSync, cpSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import net from 'node:net';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import { SCOPE, discover, redeem, request, userinfo } from './federation.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, freePorts, oidcConnector, program, random, root, serve, signIn, startHub } from './harness.mjs';
+import { startIdp } from './real-idp.mjs';
+
+const tools = process.env.DEPLOY_TOOLS ?? path.join(root, 'target/deploy-tools/bin');
+const deploy = path.join(root, 'deploy');
+const read = (name) => readFileSync(path.join(deploy, name), 'utf8');
+const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-deploy-'));
+after(() => rmSync(folder, { recursive: true, force: true }));
+
+/** Runs a command to its end: what it said, once it has ended well. */
+function run(command, args, options = {}) {
+  const done = spawnSync(command, args, { encoding: 'utf8', ...options });
+  const said = `${done.stdout}${done.stderr}`;
+  assert.equal(done.status, 0, `${command} ${args.join(' ')}: ${done.error ?? ''}\n${said}`);
+  return said;
+}
+/** The text with each `from` replaced by its `to`; one that is not there is a fault: the example has changed. */
+const adapt = (text, changes) => changes.reduce((now, [from, to]) => {
+  assert.ok(now.includes(from), `the example has no ${from}`);
+  return now.replaceAll(from, to);
+}, text);
+
+test('the container file passes hadolint, and its health check is a command of the program', () => {
+  run(path.join(tools, 'hadolint'), ['--failure-threshold', 'style', path.join(deploy, 'container/Containerfile')]);
+  const [, check] = read('container/Containerfile').match(/HEALTHCHECK[\s\S]*?CMD (\[.*\])/);
+  const [name, ...args] = JSON.parse(check);
+  assert.equal(name, '/usr/bin/passerelle');
+  // Nobody listens on port 1, and the program understands the question.
+  const asked = spawnSync(program, adapt(args.join(' '), [['127.0.0.1:9090', '127.0.0.1:1']]).split(' '), { encoding: 'utf8' });
+  assert.match(asked.stderr, /no hub answers/);
+});
+
+const manifests = readdirSync(path.join(deploy, 'kubernetes')).filter((name) => name.endsWith('.yaml'));
+const helm = 'prometheus-adapter.yaml';
+const yaml = (name) => JSON.parse(run(path.join(tools, 'python'), ['-c', 'import json, sys, yaml; json.dump(yaml.safe_load(open(sys.argv[1])), sys.stdout)', path.join(deploy, 'kubernetes', name)]));
+
+test('the Kubernetes manifests follow the schemas of its interface, strictly, and the kustomization names them all', () => {
+  const kustomization = yaml('kustomization.yaml');
+  const resources = manifests.filter((name) => name !== 'kustomization.yaml' && name !== helm);
+  assert.deepEqual([...kustomization.resources].sort(), resources.sort());
+  run(path.join(tools, 'kubernetes-validate'), ['--strict', ...resources.map((name) => path.join(deploy, 'kubernetes', name))]);
+  const named = kustomization.configMapGenerator.flatMap(({ files }) => files);
+  const there = ['settings', 'connectors', 'service-providers'].flatMap((part) => readdirSync(path.join(deploy, 'kubernetes', part)).map((name) => `${part}/${name}`));
+  assert.deepEqual(named.sort(), there.sort());
+  assert.equal(read('kubernetes/settings/scopes.toml'), readFileSync(path.join(root, 'config/scopes.toml'), 'utf8'));
+});
+
+/** A folder as the kubelet mounts it: each file a link through `..data`. */
+function mount(target, files) {
+  mkdirSync(path.join(target, '..2027_01_01'), { recursive: true });
+  symlinkSync('..2027_01_01', path.join(target, '..data'));
+  for (const [name, content] of Object.entries(files)) {
+    writeFileSync(path.join(target, '..2027_01_01', name), content);
+    chmodSync(path.join(target, '..2027_01_01', name), 0o400);
+    symlinkSync(`..data/${name}`, path.join(target, name));
+  }
+}
+
+test('the pod: what is mounted is a configuration that passes, and the times agree', () => {
+  const pod = yaml('deployment.yaml').spec.template.spec;
+  const container = pod.containers[0];
+  const image = Object.fromEntries([...read('container/Containerfile').matchAll(/(PASSERELLE_\w+)=(\S+)/g)].map(([, name, value]) => [name, value]));
+  const environment = { ...image, ...Object.fromEntries(container.env.map(({ name, value }) => [name, value])) };
+  const etc = path.join(folder, 'etc');
+  const at = (name) => {
+    const { mountPath } = container.volumeMounts.find((mounted) => mounted.name === name);
+    return path.join(folder, mountPath.replace('/etc/passerelle', 'etc'));
+  };
+  const files = (from) => Object.fromEntries(readdirSync(from, { withFileTypes: true }).filter((entry) => entry.isFile()).map(({ name }) => [name, readFileSync(path.join(from, name))]));
+  const keys = path.join(folder, 'made-keys');
+  run(program, ['keys', 'new', '--dir', keys]);
+  mount(at('keys'), files(keys));
+  mount(at('keys-assertion'), files(path.join(keys, 'assertion')));
+  mount(at('keys-encryption'), files(path.join(keys, 'encryption')));
+  mount(at('connectors'), files(path.join(deploy, 'kubernetes/connectors')));
+  mount(at('service-providers'), files(path.join(deploy, 'kubernetes/service-providers')));
+  const settings = read('kubernetes/settings/passerelle.toml');
+  const secrets = [read('kubernetes/settings/passerelle.toml'), read('kubernetes/connectors/example.toml')]
+    .flatMap((text) => [...text.matchAll(/"secrets\/([^"]+)"/g)].map(([, name]) => name));
+  mount(at('secrets'), Object.fromEntries(secrets.map((name) => [name, random(48)])));
+  for (const { subPath } of container.volumeMounts.filter((mounted) => mounted.subPath)) {
+    cpSync(path.join(deploy, 'kubernetes/settings', subPath), path.join(etc, subPath));
+  }
+  run(program, ['check', '--config', etc], { env: { PATH: process.env.PATH, ...environment, PASSERELLE_CONNECTORS: at('connectors') } });
+  // What Kubernetes sets for a Service of the hub's name would be refused.
+  const linked = spawnSync(program, ['check', '--config', etc], { encoding: 'utf8', env: { PATH: process.env.PATH, PASSERELLE_SERVICE_HOST: '10.0.0.1' } });
+  assert.deepEqual([linked.status, pod.enableServiceLinks], [1, false]);
+
+  const limit = (name) => Number(settings.match(new RegExp(`^${name} = (\\d+)$`, 'm'))[1]);
+  assert.ok(pod.terminationGracePeriodSeconds > limit('not_ready_seconds') + 2 * limit('shutdown_seconds'), 'the pod would be killed while it drains');
+  const { periodSeconds, failureThreshold } = container.readinessProbe;
+  assert.ok(limit('not_ready_seconds') > periodSeconds * failureThreshold, 'the hub would stop before anyone knows');
+});
+
+test('the units pass systemd-analyze verify, and expose little', { skip: !existsSync('/usr/bin/systemd-analyze') && 'no systemd-analyze here' }, () => {
+  const units = path.join(folder, 'units');
+  mkdirSync(units);
+  for (const name of readdirSync(path.join(deploy, 'systemd')).filter((name) => /\.(service|socket)$/.test(name))) {
+    // Neither the program nor its documentation is installed here.
+    const text = read(`systemd/${name}`).replace('/usr/bin/passerelle', path.resolve(program)).replace(/^Documentation=.*\n/m, '');
+    writeFileSync(path.join(units, name), text);
+  }
+  const all = readdirSync(units).map((name) => path.join(units, name));
+  const said = run('systemd-analyze', ['verify', '--recursive-errors=no', ...all]);
+  assert.equal(said.split('\n').filter((line) => line.includes(units) || line.startsWith('passerelle')).join('\n'), '');
+  // The figure that docs/deploying.md gives: 1.2 of 10.
+  run('systemd-analyze', ['security', '--offline=true', '--threshold=15', path.join(units, 'passerelle.service')]);
+});
+
+test('the sockets of the units are those that the hub takes by name', () => {
+  const names = readdirSync(path.join(deploy, 'systemd')).filter((name) => name.endsWith('.socket'))
+    .map((name) => read(`systemd/${name}`).match(/^FileDescriptorName=(.*)$/m)[1]);
+  assert.deepEqual(names.sort(), ['private', 'public']);
+});
+
+/** A program that runs until it is stopped; ready when it accepts on `port`. */
+async function start(name, command, args, port) {
+  const log = createWriteStream(path.join(artifacts, `${name}.log`));
+  const child = spawn(command, args, { stdio: ['ignore', 'pipe', 'pipe'] });
+  for (const stream of [child.stdout, child.stderr]) stream.pipe(log, { end: false });
+  const ended = new Promise((done) => { child.once('error', done); child.once('exit', done); });
+  let over = false;
+  ended.then(() => { over = true; });
+  const accepts = () => new Promise((done) => {
+    const socket = net.connect(port, '127.0.0.1', () => { socket.destroy(); done(true); }).once('error', () => done(false));
+  });
+  for (let tries = 0; !(await accepts()); tries += 1) {
+    assert.ok(!over && tries < 200, `${name} does not listen: see ${name}.log`);
+    await new Promise((done) => { setTimeout(done, 50); });
+  }
+  return async () => { child.kill('SIGTERM'); await ended; log.end(); };
+}
+
+/** Certificate and key for localhost, as one file and as two. */
+function certificate() {
+  const [key, crt, both] = ['tls.key', 'tls.crt', 'tls.pem'].map((name) => path.join(folder, name));
+  if (!existsSync(both)) {
+    run('openssl', ['req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-subj', '/CN=localhost',
+      '-addext', 'subjectAltName=DNS:localhost,IP:127.0.0.1', '-keyout', key, '-out', crt]);
+    writeFileSync(both, readFileSync(crt, 'utf8') + readFileSync(key, 'utf8'), { mode: 0o600 });
+  }
+  return { key, crt, both };
+}
+
+/** The example's hubs, in their order, replaced by these ports of this machine; lines of those beyond fall away. */
+const withHubs = (text, line, hubs) => adapt(text, [11, 12, 13].map((last, index) => {
+  const whole = line(last);
+  return [whole, index < hubs.length ? whole.replace(/10\.0\.0\.\d+:8080/, `127.0.0.1:${hubs[index]}`) : ''];
+}));
+
+/** The proxies, each by its example, with this machine's addresses in place of the example's. */
+const PROXIES = {
+  nginx({ plain, tls, hubs }) {
+    const { key, crt } = certificate();
+    const text = withHubs(read('nginx/passerelle.conf'), (last) => `    server 10.0.0.${last}:8080 max_fails=3 fail_timeout=5s;\n`, hubs);
+    const site = adapt(text, [
+      ['listen 80;', `listen 127.0.0.1:${plain};`], ['listen [::]:80;', ''],
+      ['listen 443 ssl http2;', `listen 127.0.0.1:${tls} ssl http2;`], ['listen [::]:443 ssl http2;', ''],
+      ['https://login.example.org$', `https://localhost:${tls}$`], ['server_name login.example.org', 'server_name localhost'],
+      ['/etc/nginx/tls/login.example.org.crt', crt], ['/etc/nginx/tls/login.example.org.key', key], ['/var/log/nginx/', `${folder}/nginx-`],
+    ]);
+    const temporary = ['client_body', 'proxy', 'fastcgi', 'uwsgi', 'scgi'].map((name) => `${name}_temp_path ${folder}/nginx-${name};`).join(' ');
+    const whole = path.join(folder, 'nginx.conf');
+    writeFileSync(whole, `daemon off; pid ${folder}/nginx.pid; worker_processes 1; error_log stderr;
+events { worker_connections 256; }
+http { access_log off; ${temporary}\n${site}\n}\n`);
+    const args = ['-e', 'stderr', '-p', folder, '-c', whole];
+    return { command: '/usr/sbin/nginx', check: ['-t', ...args], args };
+  },
+  haproxy({ plain, tls, hubs, probes }) {
+    const { both } = certificate();
+    const file = path.join(folder, 'haproxy.cfg');
+    const text = withHubs(read('haproxy/haproxy.cfg'), (last) => `    server hub-${last - 10} 10.0.0.${last}:8080\n`, hubs);
+    writeFileSync(file, adapt(text, [
+      // As many descriptors as anybody may open.
+      ['maxconn 20000\n', 'maxconn 200\n'], ['check port 9090', `check port ${probes}`], ['bind :80', `bind 127.0.0.1:${plain}`], ['bind :443', `bind 127.0.0.1:${tls}`],
+      ['https://login.example.org%', `https://localhost:${tls}%`], ['/etc/haproxy/tls/login.example.org.pem', both],
+    ]));
+    return { command: '/usr/sbin/haproxy', check: ['-c', '-f', file], args: ['-db', '-f', file] };
+  },
+};
+
+before(() => {
+  // The certificate was made a moment ago, and fetch takes no authorities later than at its start.
+  process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
+});
+
+for (const [name, configured] of Object.entries(PROXIES)) {
+  test(`${name}: its own check passes, and a whole login goes through it over TLS`, async (t) => {
+    const [plain, tls, hub, hubPrivate, idpPort] = await freePorts(5);
+    const { command, check, args } = configured({ plain, tls, hubs: [hub], probes: hubPrivate });
+    run(command, check);
+
+    const base = `https://localhost:${tls}`;
+    const sp = { id: 'alpha', secret: random(32), redirectUri: `${base}/sp/callback` };
+    const idp = await startIdp({ port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', redirectUris: [`${base}/api/v2/callback/real`] });
+    t.after(() => idp.close());
+    const running = await startHub(`hub-${name}`, {
+      port: hub, privatePort: hubPrivate, base,
+      sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: [...SCOPE.split(' '), 'profile', 'birth', 'identite_pivot'] }],
+      connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"') },
+    });
+    t.after(running.stop);
+    t.after(await start(name, command, args, tls));
+    const up = async () => (await fetch(`${base}/api/v2/jwks`)).status === 200;
+    for (let tries = 0; !(await up()); tries += 1) assert.ok(tries < 200, `${name} finds no hub`);
+
+    const asked = await request(await discover(running, sp), sp);
+    const back = new URL(await signIn(new Browser(), asked.url, { stopAt: sp.redirectUri }));
+    const tokens = await redeem(running, sp, { code: back.searchParams.get('code'), code_verifier: asked.verifier });
+    assert.equal(tokens.status, 200, JSON.stringify(tokens.body));
+    assert.equal((await userinfo(running, tokens.body.access_token)).status, 200);
+
+    const moved = await fetch(`http://127.0.0.1:${plain}/api/v2/jwks?x=1`, { redirect: 'manual' });
+    assert.deepEqual([moved.status, moved.headers.get('location')], [308, `${base}/api/v2/jwks?x=1`]);
+    // Parameters as long as the hub takes them get there; a longer body gets nowhere.
+    const long = await fetch(`${base}/api/v2/authorize?state=${'x'.repeat(60_000)}`, { redirect: 'manual' });
+    assert.ok(long.headers.has('content-security-policy'), `the hub itself answers, and not the proxy: ${long.status}`);
+    const post = (length) => fetch(`${base}/api/v2/token`, { method: 'POST', body: 'x'.repeat(length), headers: { 'content-type': 'application/x-www-form-urlencoded' } });
+    assert.equal((await (await post(60_000)).json()).error, 'invalid_request');
+    assert.equal((await post(70_000)).status, 413);
+    // The private listener's paths are nobody's business outside.
+    for (const inside of ['/readyz', '/metrics', '/admin/connectors']) assert.equal((await fetch(base + inside)).status, 404, inside);
+
+    // What the autoscaler counts logins by.
+    const [, series, labels] = read('kubernetes/prometheus-adapter.yaml').match(/seriesQuery: '(\w+)\{(.*?),namespace/);
+    const metrics = await (await fetch(`${running.privateBase}/metrics`)).text();
+    assert.match(metrics, new RegExp(`^${series}\\{${labels}\\} [1-9]`, 'm'));
+
+    // A hub that is away: a POST is answered, and never kept for later.
+    await running.stop();
+    assert.ok([502, 503].includes((await post(10)).status));
+  });
+}
+
+/** A hub that is ready, and breaks each connection once a whole request has come; `requests` counts them. */
+async function broken() {
+  const state = { requests: 0 };
+  const server = await serve((request, response) => {
+    if (request.url === '/readyz') return response.end();
+    request.resume().on('end', () => { state.requests += 1; request.socket.destroy(); });
+  });
+  return Object.assign(state, server);
+}
+
+for (const [name, configured] of Object.entries(PROXIES)) {
+  test(`${name}: a code that was sent to one hub is never sent to another; where none listens, another one is asked`, async (t) => {
+    const [plain, tls, nobody] = await freePorts(3);
+    const [one, other] = await Promise.all([broken(), broken()]);
+    t.after(() => Promise.all([one.close(), other.close()]));
+    const sent = () => one.requests + other.requests;
+    const redeemed = () => fetch(`https://localhost:${tls}/api/v2/token`, { method: 'POST', body: new URLSearchParams({ code: 'once' }) }).then((answer) => answer.status, () => 0);
+
+    const { command, args } = configured({ plain, tls, hubs: [one.port, other.port], probes: one.port });
+    const stop = await start(`${name}-broken`, command, args, tls);
+    assert.equal(await redeemed(), 502);
+    assert.equal(sent(), 1);
+    await stop();
+
+    const half = configured({ plain, tls, hubs: [nobody, other.port], probes: one.port });
+    t.after(await start(`${name}-half`, half.command, half.args, tls));
+    for (const tries of [2, 3]) {
+      assert.equal(await redeemed(), 502);
+      assert.equal(sent(), tries, 'it got there, once');
+    }
+  });
+}
