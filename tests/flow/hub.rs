@@ -147,7 +147,7 @@ impl TestHub {
             ("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"),
             ("CLIENT_SECRET", SECRET),
             ("ADMIN_TOKEN", ADMIN_TOKEN),
-            ("REDIS_PASSWORD", super::redis_server::PASSWORD),
+            ("REDIS_PASSWORD", "of the tests' servers"),
             ("SEAL_KEY", "a key of more than 32 characters to seal with"),
         ]
         .into_iter()
