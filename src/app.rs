@@ -20,7 +20,7 @@ mod reload;
 mod running;
 pub mod service_manager;
 mod settled;
-mod stored;
+mod store;
 mod traces;
 
 use std::net::TcpListener;
@@ -44,6 +44,7 @@ use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::{Running, Sockets};
 use self::settled::{allowed, identity_source, limits, rules, workers};
+pub use self::store::probe_store;
 use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Logouts, Means};
@@ -56,6 +57,7 @@ use crate::grant::subjects::Subjects;
 use crate::grant::{AssertionRoom, Gate, Grants, Lives};
 use crate::ids::Secret;
 use crate::session;
+use crate::store::redis::RedisFault;
 use crate::telemetry::Metrics;
 use crate::telemetry::export::Queue;
 use crate::token::keyfiles;
@@ -86,6 +88,8 @@ pub enum BuildFault {
     Traces(String),
     #[error(transparent)]
     Blocks(#[from] crate::actor::blocks::BlocksFault),
+    #[error(transparent)]
+    Store(#[from] RedisFault),
     #[error("the register can't be loaded: {0}")]
     Register(String),
     #[error(transparent)]
@@ -159,10 +163,10 @@ impl Program {
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
-        let (store, is_away) = stored::store(loaded, &metrics, &env);
+        let store::Opened { store, complaint } = store::open(loaded, &env, &metrics)?;
         let traces = traces.start();
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
-        let recent = stored::recent(loaded, &env);
+        let recent = audit::recent(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::remembered);
         let shared_keys = keys::share(keys, &settings.keys, &env, &audit);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
@@ -272,7 +276,7 @@ impl Program {
         let readiness = Arc::new(readiness::readiness(Looked {
             env: hub.env.clone(),
             store: Arc::clone(&store),
-            is_away,
+            complaint,
             places,
             keys: shared_keys,
             connectors: hub.connectors.clone(),

@@ -276,11 +276,20 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
     if !online {
         return Ok(ExitCode::SUCCESS);
     }
-    let (findings, client_keys) = in_system(async move {
+    let (store, findings, client_keys) = in_system(async move {
+        let store = app::probe_store(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
         let findings = app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
-        Ok((findings, app::probe_client_keys(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?))
+        Ok((store, findings, app::probe_client_keys(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?))
     })?;
     let mut all_well = true;
+    match store {
+        None => {}
+        Some(Ok(summary)) => println!("store: {summary}"),
+        Some(Err(fault)) => {
+            all_well = false;
+            println!("store: {fault}");
+        }
+    }
     for (asked, outcome) in findings {
         match outcome {
             Ok(()) => println!("{asked}: answers as it should"),

@@ -11,6 +11,8 @@ mod flow {
     mod federation;
     mod hub;
     mod markup;
+    #[path = "../redis_server/mod.rs"]
+    mod redis_server;
     mod service;
 
     mod attacks;
@@ -29,6 +31,7 @@ mod flow {
     mod revocation;
     mod sandbox;
     mod sessions;
+    mod shared;
     mod sign_in;
     mod tabs;
     mod trouble;

@@ -20,7 +20,7 @@ use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Report, Request, Save, Step, Then, World};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
-use crate::store::{Key, Kind, Replaced, Version};
+use crate::store::{Key, Kind, Reach, Replaced, Version};
 use crate::telemetry::trace::{self, Scope, Span};
 use crate::telemetry::{Outcome, at_level};
 
@@ -31,7 +31,7 @@ const FAILED: &str = "failed";
 pub(super) const AFTERLIFE: Duration = Duration::from_secs(60);
 
 /// A step that lost a race is taken again on the new state, this often.
-const ATTEMPTS: usize = 3;
+const ATTEMPTS: usize = 4;
 
 /// A step, and the session cookie that came with it.
 #[derive(Clone, Debug)]
@@ -63,15 +63,15 @@ pub(super) async fn drive(
     step: BrowserStep,
 ) -> (Option<Cached>, Result<Reply, Ended>) {
     for _ in 0..ATTEMPTS {
-        let current = match cached.take().filter(|cached| means.env.now() < cached.until) {
-            Some(current) => current,
-            None => match load(means, hash).await {
-                Ok(Some(current)) => current,
+        let (current, seen) = match cached.take().filter(|cached| means.env.now() < cached.until) {
+            Some(current) if can_begin_with_the_cache(means, &step.request) => (current, Seen::Before),
+            Some(_) | None => match load(means, hash).await {
+                Ok(Some(current)) => (current, Seen::Now),
                 Ok(None) => return (None, Err(Ended::Unknown)),
                 Err(code) => return (None, Err(Ended::Hub(code))),
             },
         };
-        match take(means, current, &step).await {
+        match take(means, current, seen, &step).await {
             Ok((current, answer)) => {
                 let standing = Standing::of(&current.login);
                 return (Some(current), Ok(Reply { answer, standing }));
@@ -84,20 +84,32 @@ pub(super) async fn drive(
     (None, Err(Ended::Hub(ErrorCode::Busy)))
 }
 
+/// When the state that a step begins with was the store's.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Seen {
+    Now,
+    Before,
+}
+
+/// The page that a browser comes back to changes nothing, as a rule: where others may have changed it, it is read anew.
+fn can_begin_with_the_cache(means: &Means, request: &Request) -> bool {
+    means.store.reach() == Reach::Process || !matches!(request, Request::Look { .. })
+}
+
 /// Why a step could not be brought to its end on the state that it began with.
 enum Interrupted {
-    /// Another node was faster.
+    /// Another node was faster, or may have been.
     Stale,
     Gone,
     Hub(ErrorCode),
 }
 
-async fn take(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
+async fn take(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
     let ticket = &current.login.ticket;
     trace::about(&ticket.support_id, ticket.trace.as_ref());
     let mut span = trace::span("login step");
     span.client(&ticket.request.client_id);
-    let taken = span.run(step(means, current, browser)).await;
+    let taken = span.run(step(means, current, seen, browser)).await;
     tell(&mut span, &taken);
     taken
 }
@@ -119,7 +131,7 @@ fn tell(span: &mut Span, taken: &Result<(Cached, Answer), Interrupted>) {
     }
 }
 
-async fn step(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
+async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
     let Cached { mut login, mut version, mut until } = current;
     let mut clock = Clock::start(&mut login, means.env.now());
     let (mut spot, mut chosen) = (Spot::of(&login), login.state.connector().cloned());
@@ -148,6 +160,11 @@ async fn step(means: &Means, current: Cached, browser: &BrowserStep) -> Result<(
     };
     let mut trail = Trail::new(means, &login, &request);
     let mut step = login::on_request(login, request, &world(means.env.now()));
+    // What is stored proves by its version that it began with the truth. What is only answered proves nothing: a refusal
+    // of this node's old copy must not end a login that another node has brought further.
+    if step.save == Save::No && seen == Seen::Before && means.store.reach() == Reach::Shared {
+        return Err(Interrupted::Stale);
+    }
     loop {
         let Step { mut login, save, then } = step;
         clock.note(&mut login);

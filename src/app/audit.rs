@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use crate::audit::event::{Change, Purpose};
 use crate::audit::file::{FileSink, Rotation, Stdout};
-use crate::audit::{Audit, AuditFault, Event, Means, Name, writer};
+use crate::audit::recent::Room;
+use crate::audit::{Audit, AuditFault, Event, Means, Name, Recent, writer};
 use crate::config::Loaded;
 use crate::config::audit::AuditSink;
 use crate::config::changes::{self, Changes};
@@ -42,6 +43,12 @@ pub(super) fn begin(loaded: &Loaded, env: &Env, signer: Arc<dyn Signer>, metrics
     };
     let begin = Event::of(Name::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.outline());
     writer::start(sink, found, begin, means)
+}
+
+/// What the operator's window shows of logins. Nobody can look without a token, so nothing is remembered without one.
+pub(super) fn recent(loaded: &Loaded, env: &Env) -> Option<Arc<Recent>> {
+    let logins = loaded.admin_token.as_ref().map_or(0, |_| loaded.settings.limits.remembered_logins);
+    (logins > 0).then(|| Arc::new(Recent::new(Room { logins, strays: logins.div_ceil(4) }, env)))
 }
 
 /// What a reload has put to use, a line for each file.

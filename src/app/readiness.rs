@@ -4,12 +4,12 @@
 //! under way here is served to its end, and a page of ours says more than a load balancer's.
 
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use arc_swap::ArcSwap;
 
 use super::keys::SharedKeys;
 use super::reload::Reload;
+use super::store::Complaint;
 use crate::actor::Connectors;
 use crate::actor::registry::{Circuit, ConnectorRow, ConnectorState};
 use crate::audit::Audit;
@@ -35,7 +35,7 @@ const NAMED: usize = 10;
 pub(super) struct Looked {
     pub env: Env,
     pub store: Arc<dyn Store>,
-    pub is_away: Arc<AtomicBool>,
+    pub complaint: Complaint,
     pub places: Places,
     pub keys: SharedKeys,
     pub connectors: Connectors,
@@ -72,12 +72,12 @@ impl Places {
 }
 
 pub(super) fn readiness(looked: Looked) -> Readiness {
-    let Looked { env, store, is_away, places, keys, connectors, register, reload, audit } = looked;
+    let Looked { env, store, complaint, places, keys, connectors, register, reload, audit } = looked;
     let ring = Arc::clone(&keys.ring);
     let (now, clock, aged) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
     Readiness::default()
         .with("keys", move || keys_sign(&ring, &now))
-        .with("store", move || store_answers(&is_away))
+        .with("store", complaint)
         .with_detail("store", move || places.rows(store.as_ref()).iter().filter_map(nearly_full).collect())
         .with_detail("keys", move || keys.complaint().into_iter().chain(old_keys(&aged.0.load(), &aged.1)).collect())
         .with_detail("config", move || reload.complaints())
@@ -85,15 +85,6 @@ pub(super) fn readiness(looked: Looked) -> Readiness {
         .with_detail("register", move || register.as_ref().and_then(|register| register.complaint()).into_iter().collect())
         .with_detail("audit", move || audit.complaints())
         .with_detail("clock", move || clocks_apart(&clock.overview()))
-}
-
-fn store_answers(is_away: &AtomicBool) -> Result<(), String> {
-    match is_away.load(Ordering::Relaxed) {
-        true => {
-            Err("the store did not answer when it was last asked; mend: look at its own log, and at the way to it".to_owned())
-        }
-        false => Ok(()),
-    }
 }
 
 fn keys_sign(ring: &ArcSwap<Keyring>, env: &Env) -> Result<(), String> {

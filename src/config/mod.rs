@@ -42,6 +42,7 @@ pub mod service_providers;
 mod settings;
 pub mod shown;
 mod source;
+pub mod store;
 pub mod surroundings;
 mod text;
 pub mod theme;
@@ -55,6 +56,8 @@ mod blocks_tests;
 mod committed;
 #[cfg(test)]
 mod kinds_tests;
+#[cfg(test)]
+mod store_tests;
 #[cfg(test)]
 mod tests;
 #[cfg(test)]
@@ -85,6 +88,7 @@ pub use schema::{schemas, write_schemas};
 pub use secrets::DatedSecret;
 pub use service_providers::RegisteredClient;
 pub use settings::SubjectKeys;
+pub use store::RedisCredentials;
 pub use text::in_language;
 pub use theme::Theme;
 pub use traces::TraceHeaders;
@@ -112,6 +116,8 @@ pub struct Loaded {
     pub trace_headers: TraceHeaders,
     /// What the `http` register is called with; empty for another.
     pub register: RegisterCredentials,
+    /// What the store is called with, and what seals its records; empty for this process's memory.
+    pub store: RedisCredentials,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
     pub data_providers: BTreeMap<ClientId, RegisteredDataProvider>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,
@@ -244,7 +250,7 @@ fn whole(
     let by_id = |(_, connector): &(Source, ConfiguredConnector)| (connector.id.clone(), connector.clone());
     let connectors = judged.connectors.iter().map(by_id).collect();
     let scopes = judged.scopes.1.clone();
-    let settings::Checked { settings, base_url, subject_keys, admin_token, trace_headers, register } = checked;
+    let settings::Checked { settings, base_url, subject_keys, admin_token, trace_headers, register, store } = checked;
     warnings.extend(settings::warnings(source, &settings));
     warnings.extend(connectors::without_category(&connectors, &settings));
     warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
@@ -268,6 +274,7 @@ fn whole(
         admin_token,
         trace_headers,
         register,
+        store,
         service_providers,
         data_providers,
         connectors,

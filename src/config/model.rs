@@ -12,6 +12,7 @@ use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 pub use super::metrics::MetricLabels;
 use super::oauth2::Oauth2Kind;
+pub use super::store::{RedisConfig, RedisMode, StoreConfig};
 pub use super::traces::Traces;
 pub use crate::identity::mapping::Unmapped;
 use crate::ids::{ClientId, ConnectorId, Scope};
@@ -73,6 +74,9 @@ pub struct Settings {
     /// Needed when `identity_source = "register"` on the standard platform.
     #[serde(default)]
     pub register: Option<RegisterConfig>,
+    /// Where logins, sessions, codes and tokens live; this process's memory when absent.
+    #[serde(default)]
+    pub store: Option<StoreConfig>,
     #[serde(default)]
     pub lifetimes: Lifetimes,
     #[serde(default)]

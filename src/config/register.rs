@@ -77,7 +77,7 @@ fn http(source: &Source, register: &HttpRegister, context: &Context<'_>, problem
     RegisterCredentials { identity, ca, bearer: bearer.map(Secret::new) }
 }
 
-fn read_pem(source: &Source, key: &str, file: &Path, folder: &Path) -> Result<String, Problem> {
+pub(super) fn read_pem(source: &Source, key: &str, file: &Path, folder: &Path) -> Result<String, Problem> {
     let mend = "put a PEM file of certificates there; the path counts from the configuration folder";
     match std::fs::read_to_string(folder.join(file)) {
         Ok(text) if text.contains("-----BEGIN CERTIFICATE-----") => Ok(text),

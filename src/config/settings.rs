@@ -21,6 +21,7 @@ use super::problem::Problem;
 use super::register::{self, RegisterCredentials};
 use super::secrets;
 use super::source::Source;
+use super::store::{self, RedisCredentials};
 use super::traces::{self, TraceHeaders};
 use super::{connectors, text};
 
@@ -33,6 +34,7 @@ pub struct Checked {
     pub admin_token: Option<Secret<String>>,
     pub trace_headers: TraceHeaders,
     pub register: RegisterCredentials,
+    pub store: RedisCredentials,
 }
 
 /// The subjects' keys by version: at least one, each of at least 32 bytes.
@@ -86,6 +88,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     names(source, &settings, problems);
     identity(source, &settings, problems);
     let register = settings.register.as_ref().map(|configured| register::check(source, configured, context, problems));
+    let store = settings.store.as_ref().map(|configured| store::check(source, configured, context, problems));
     lifetimes(source, &settings, problems);
     limits(source, &settings.limits, problems);
     choice(source, &settings.choice, problems);
@@ -103,8 +106,16 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     let (base_url, admin_token) = (base_url?, admin_token.ok()?);
     settings.base_url = base_url.origin().ascii_serialization();
     join_paths(&mut settings, context.folder);
-    let register = register.unwrap_or_default();
-    (problems.len() == before).then_some(Checked { settings, base_url, subject_keys, admin_token, trace_headers, register })
+    let (register, store) = (register.unwrap_or_default(), store.unwrap_or_default());
+    (problems.len() == before).then_some(Checked {
+        settings,
+        base_url,
+        subject_keys,
+        admin_token,
+        trace_headers,
+        register,
+        store,
+    })
 }
 
 /// `subject_key` is version 1 alone; `subject_keys` holds every version there is.

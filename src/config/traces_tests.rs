@@ -3,8 +3,8 @@ use crate::config::traces::Propagate;
 
 fn with(table: &str) -> Folder {
     let header = "headers = { Authorization = { env = \"OTLP\" } }\n";
-    let settings = format!("[traces]\n{header}{table}\n[public]");
-    Folder::good().edit("passerelle.toml", "[public]", &settings).variable("OTLP", CLIENT_SECRET)
+    let settings = format!("identity_source = \"provider\"\n[traces]\n{header}{table}\n");
+    Folder::good().edit("passerelle.toml", "identity_source = \"provider\"\n", &settings).variable("OTLP", CLIENT_SECRET)
 }
 
 #[test]

@@ -87,14 +87,14 @@ impl Grants {
     /// # Errors
     /// `StoreUnavailable`: the session may still be there.
     pub async fn end_session(&self, cookie: &Secret<String>) -> Result<Option<Session>, ErrorCode> {
-        let Some(session) = self.take::<Session>(&session_key(cookie.reveal())).await? else {
+        let Some(session) = self.session(cookie).await? else {
             return Ok(None);
         };
         let now = self.env.now();
-        // The longest that a code of this moment, and then its token, could live.
+        // Before the session goes: a hub that dies in between leaves it there, and the same request ends them all. The longest that a code of this moment, and then its token, could live.
         let until = now + self.lives.code + self.lives.access_token;
         self.store.revoke(&family_of(&session), until, now).await.map_err(|fault| store_code(&fault))?;
-        Ok(Some(session))
+        self.take::<Session>(&session_key(cookie.reveal())).await
     }
 
     async fn keep(&self, key: Key, record: &impl Serialize, life: Duration) -> Result<(), ErrorCode> {

@@ -4,7 +4,6 @@
 //! Owns: the connection's faults, the retry, the breaker, how many questions may be out. Must not know: who asks, or
 //! what becomes of the answer. There is no degraded mode: without an answer there is no login.
 
-mod breaker;
 mod contract;
 mod credentials;
 
@@ -17,10 +16,10 @@ use openidconnect::{HttpRequest, HttpResponse};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
-use self::breaker::{Breaker, Condition};
 use super::{Answer, LIMIT, Register, RegisterFault};
 use crate::config::RegisterCredentials;
 use crate::config::model;
+use crate::egress::breaker::{self, Breaker, Condition};
 use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes, Trust};
 use crate::env::Timestamp;
 use crate::identity::Identity;

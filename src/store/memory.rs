@@ -17,7 +17,7 @@ use moka::ops::compute::Op;
 
 use crate::env::Timestamp;
 use crate::store::revocations::Revocations;
-use crate::store::{Capacities, Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{Capacities, Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
 
 use shelves::{Pool, Shelves, Slot, State, kept_for};
 
@@ -186,6 +186,10 @@ impl Store for MemoryStore {
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         self.revocations.revoke(family, until, now);
         Ok(())
+    }
+
+    fn reach(&self) -> Reach {
+        Reach::Process
     }
 
     fn count(&self, kind: Kind) -> usize {

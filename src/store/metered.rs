@@ -4,20 +4,18 @@
 
 use std::future::Future;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::env::Timestamp;
-use crate::store::{Capacities, Draft, Family, Key, Kind, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{Capacities, Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
 use crate::telemetry::{Metrics, StoreMeter};
 
 /// Counts each verb, and each one that failed, before passing the answer on unchanged.
 pub struct MeteredStore {
     inner: Arc<dyn Store>,
     /// Whether the last answer was that there is none.
-    away: Arc<AtomicBool>,
     login: Meters,
     session: Meters,
     code: Meters,
@@ -34,7 +32,6 @@ impl MeteredStore {
         let meters = |kind| Meters::new(metrics, kind);
         Self {
             inner,
-            away: Arc::default(),
             login: meters(Kind::Login),
             session: meters(Kind::Session),
             code: meters(Kind::Code),
@@ -46,21 +43,10 @@ impl MeteredStore {
         }
     }
 
-    /// Whether the store did not answer when it was last asked; known without asking.
-    #[must_use]
-    pub fn away(&self) -> Arc<AtomicBool> {
-        Arc::clone(&self.away)
-    }
-
     async fn counted<T>(&self, meter: &StoreMeter, verb: impl Future<Output = Result<T, StoreFault>>) -> Result<T, StoreFault> {
         let began = Instant::now();
         let answer = verb.await;
         meter.asked(began.elapsed());
-        let is_away = matches!(answer, Err(StoreFault::Unavailable(_)));
-        // Read first: a flag that everybody writes is a cache line that everybody waits for.
-        if self.away.load(Ordering::Relaxed) != is_away {
-            self.away.store(is_away, Ordering::Relaxed);
-        }
         answer.inspect_err(|fault| {
             meter.refused(match fault {
                 StoreFault::Full => "full",
@@ -148,6 +134,10 @@ impl Store for MeteredStore {
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         self.counted(&self.revoke, self.inner.revoke(family, until, now)).await
+    }
+
+    fn reach(&self) -> Reach {
+        self.inner.reach()
     }
 
     fn count(&self, kind: Kind) -> usize {

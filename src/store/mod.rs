@@ -15,6 +15,7 @@ use crate::env::Timestamp;
 pub mod conformance;
 pub mod memory;
 pub mod metered;
+pub mod redis;
 mod revocations;
 
 /// What a record is; each kind has a capacity of its own.
@@ -99,6 +100,15 @@ pub enum Taken {
     Gone,
 }
 
+/// Who has the records of a store.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reach {
+    /// This process alone.
+    Process,
+    /// Any number of hubs.
+    Shared,
+}
+
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum StoreFault {
     /// The kind's capacity is reached; nothing live was evicted.
@@ -153,6 +163,9 @@ pub trait Store: Send + Sync {
     /// # Errors
     /// `Unavailable`.
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault>;
+
+    /// Whether others change records, too: what was read a moment ago may then be old.
+    fn reach(&self) -> Reach;
 
     /// Records of a kind that take a place, tombstones included: for admission and metrics. What has expired counts
     /// until its memory is freed.

@@ -1,5 +1,6 @@
 //! The whole program in process, with a clock that is moved by hand.
 
+use std::cell::Cell;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -108,11 +109,46 @@ impl TestHub {
         Self::on(folder).await
     }
 
+    /// Several hubs that share a store, behind one address that sends each request to another of them. Only what the
+    /// sandbox keeps between its own page and its callback stays with one. Gives what each of them counts, too.
+    pub async fn several(count: u64, settings: &str) -> (Self, Vec<Arc<Metrics>>) {
+        let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
+        federation::write(folder.path(), settings);
+        let mut behind = Self::on(folder).await;
+        let (mut apps, mut counted) = (Vec::new(), Vec::new());
+        for seed in 0..count {
+            let env = Env::new(Arc::clone(&behind.clock) as Arc<_>, Arc::new(SeededEntropy::new(100 + seed)));
+            let program = Program::build(&behind.loaded, Parts { env, keys: Keys::Folder }).unwrap();
+            let (hub, shell) = (program.hub(), program.shell());
+            counted.push(Arc::clone(&hub.metrics));
+            let app = App::new()
+                .configure(move |config| routes::configure(config, hub))
+                .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
+            apps.push(Rc::new(init_service(app).await));
+        }
+        let turn = Cell::new(0);
+        behind.serve = Box::new(move |request| {
+            let request = request.to_request();
+            turn.set(turn.get() + 1);
+            let stays = ["/callback/", "/sandbox/"].iter().any(|part| request.path().contains(part));
+            let app = Rc::clone(&apps[if stays { 0 } else { turn.get() % apps.len() }]);
+            Box::pin(async move {
+                match try_call_service(app.as_ref(), request).await {
+                    Ok(response) => response.into_parts().1.map_into_boxed_body(),
+                    Err(error) => error.error_response(),
+                }
+            })
+        });
+        (behind, counted)
+    }
+
     async fn on(folder: TempDir) -> Self {
         let environment: Environment = [
             ("SUBJECT_KEY", "a subject key of more than 32 bytes, for ever"),
             ("CLIENT_SECRET", SECRET),
             ("ADMIN_TOKEN", ADMIN_TOKEN),
+            ("REDIS_PASSWORD", "of the tests' servers"),
+            ("SEAL_KEY", "a key of more than 32 characters to seal with"),
         ]
         .into_iter()
         .collect();

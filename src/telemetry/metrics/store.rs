@@ -19,6 +19,10 @@ pub(super) struct StoreMetrics {
     records: IntGaugeVec,
     pool_records: IntGaugeVec,
     pool_capacity: IntGaugeVec,
+    redis_seconds: HistogramVec,
+    redis_errors: IntCounterVec,
+    redis_retries: IntCounterVec,
+    redis_breaker: IntGaugeVec,
 }
 
 impl StoreMetrics {
@@ -35,6 +39,15 @@ impl StoreMetrics {
             records: declare.gauges("store_records", "Records that take a place in the store.", &["kind"])?,
             pool_records: declare.gauges("store_pool_records", "Places taken; codes and tokens share one pool.", &["pool"])?,
             pool_capacity: declare.gauges("store_pool_capacity_records", "Places that there are.", &["pool"])?,
+            redis_seconds: declare.durations(
+                "redis_round_trip_duration_seconds",
+                "Time of a round trip to the shared store.",
+                &["verb"],
+                VERB_BUCKETS,
+            )?,
+            redis_errors: declare.counters("redis_errors_total", "Calls to the shared store without an answer.", &["error"])?,
+            redis_retries: declare.counters("redis_retries_total", "Calls to the shared store made a second time.", &[])?,
+            redis_breaker: declare.gauges("redis_breaker", "1 for the state of the circuit to the shared store.", &["state"])?,
         })
     }
 }
@@ -63,6 +76,27 @@ impl Actors {
 }
 
 impl Metrics {
+    /// A call that reached the shared store's connection, whatever came of it.
+    pub fn redis_round_trip(&self, verb: &'static str, took: Duration) {
+        self.store.redis_seconds.with_label_values(&[verb]).observe(took.as_secs_f64());
+    }
+
+    /// `error` is one of a handful.
+    pub fn redis_failed(&self, error: &'static str) {
+        self.store.redis_errors.with_label_values(&[error]).inc();
+    }
+
+    pub fn redis_retried(&self) {
+        self.store.redis_retries.with_label_values::<&str>(&[]).inc();
+    }
+
+    /// `state` is one of `states`, whose others are then zero.
+    pub fn redis_breaker(&self, state: &'static str, states: &[&'static str]) {
+        for known in states {
+            self.store.redis_breaker.with_label_values(&[*known]).set(i64::from(*known == state));
+        }
+    }
+
     /// Handles for one kind and verb, for whoever counts on each call.
     #[must_use]
     pub fn store_meter(&self, kind: &'static str, verb: &'static str) -> StoreMeter {

@@ -45,6 +45,10 @@ fn everything_once(metrics: &Metrics) {
     metrics.connector_keys_fetched(&impots, Timestamp::from_seconds(1_800_000_000));
     metrics.store_meter("login", "insert").refused("full");
     metrics.store_records("login", 7);
+    metrics.redis_round_trip("take", took);
+    metrics.redis_failed("timeout");
+    metrics.redis_retried();
+    metrics.redis_breaker("open", &["closed", "open"]);
     metrics.actor_activated("login");
     metrics.actor_activated("login");
     metrics.actor_passivated("login");
@@ -134,6 +138,10 @@ fn each_event_shows_under_its_name() {
         "passerelle_audit_write_errors_total 1",
         "passerelle_audit_checkpoint_timestamp_seconds 1800000000.25",
         r#"passerelle_trace_spans_total{outcome="exported"} 7"#,
+        r#"passerelle_redis_round_trip_duration_seconds_count{verb="take"} 1"#,
+        r#"passerelle_redis_errors_total{error="timeout"} 1"#,
+        "passerelle_redis_retries_total 1",
+        r#"passerelle_redis_breaker{state="open"} 1"#,
         "process_start_time_seconds 1800000000.5",
     ] {
         assert!(text.lines().any(|has| has == line), "{line} is missing in\n{text}");

@@ -1,5 +1,6 @@
-//! The circuit breaker: a register that has failed several times in a row is left alone for a while, so that logins
-//! end at once instead of waiting for nothing, and it can get up again.
+//! The circuit breaker: a server that has failed several times in a row is left alone for a while, so that logins
+//! end at once instead of waiting for nothing, and it can get up again. The register's and the store's; an identity
+//! provider has one of its own, which judges people's logins too.
 //!
 //! Owns: when a question may go out. Must not know: what is asked. Pure but for its lock; the time is passed in.
 
@@ -10,7 +11,7 @@ use tokio::time::Instant;
 
 /// Failures in a row that open the circuit.
 pub const FAILURES: u32 = 5;
-/// How long it stays open; then one question tries.
+/// How long it stays open where nothing else is said; then one question tries.
 pub const PAUSE: Duration = Duration::from_secs(10);
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -38,6 +39,7 @@ pub type Listener = Box<dyn Fn(Condition, Condition) + Send + Sync>;
 
 pub struct Breaker {
     state: Mutex<State>,
+    pause: Duration,
     told: Listener,
 }
 
@@ -60,7 +62,12 @@ impl State {
 
 impl Breaker {
     pub fn new(told: Listener) -> Self {
-        Self { state: Mutex::new(State::Closed { failures: 0 }), told }
+        Self::pausing(PAUSE, told)
+    }
+
+    /// One whose pause is not [`PAUSE`].
+    pub fn pausing(pause: Duration, told: Listener) -> Self {
+        Self { state: Mutex::new(State::Closed { failures: 0 }), pause, told }
     }
 
     pub fn condition(&self) -> Condition {
@@ -110,17 +117,17 @@ impl Pass<'_> {
         let errand = self.errand;
         self.breaker.change(|state| match (state, errand) {
             (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => (State::Closed { failures: 0 }, ()),
-            // Asked before the circuit opened: late good news is no proof that the register is well now.
+            // Asked before the circuit opened: late good news is no proof that the server is well now.
             (State::Open { .. } | State::HalfOpen { .. }, _) => (state, ()),
         });
     }
 
     pub fn failed(mut self, now: Instant) {
         self.settled = true;
-        let errand = self.errand;
+        let (errand, until) = (self.errand, now + self.breaker.pause);
         self.breaker.change(|state| match (state, errand) {
             (State::Closed { failures }, _) if failures + 1 < FAILURES => (State::Closed { failures: failures + 1 }, ()),
-            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => (State::Open { until: now + PAUSE }, ()),
+            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => (State::Open { until }, ()),
             (State::Open { .. } | State::HalfOpen { .. }, _) => (state, ()),
         });
     }

@@ -1,0 +1,103 @@
+//! What a verb of the shared store costs, against the one in memory: alone, and a hundred at once.
+//! `cargo bench --bench store`; needs Debian's redis-server. Nothing is asserted: read the figures.
+#![expect(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a measurement that can't be made should stop")]
+
+#[path = "../tests/redis_server/mod.rs"]
+mod redis_server;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use futures_util::StreamExt as _;
+use futures_util::stream;
+use passerelle::config::RedisCredentials;
+use passerelle::config::model::{RedisConfig, RedisMode};
+use passerelle::env::{Env, Timestamp};
+use passerelle::ids::Secret;
+use passerelle::store::memory::MemoryStore;
+use passerelle::store::redis::RedisStore;
+use passerelle::store::{Capacities, Draft, Family, Key, Kind, Store, Version};
+use passerelle::telemetry::Metrics;
+use redis_server::{PASSWORD, Server};
+use tokio::time::Instant;
+
+const MANY: u32 = 20_000;
+const CAPACITY: usize = 1_000_000;
+
+/// As long as a login that waits at its identity provider, and as hard to deflate.
+fn value(n: u32) -> Vec<u8> {
+    let random = |at: u32| Secret::new(passerelle::digest::fingerprint(&format!("{n} {at}"))).into_inner();
+    let fields: Vec<String> = (0..6).map(|at| format!(r#""a_field_of_the_request_{at}":"{}""#, random(at))).collect();
+    let names = r#""redirect_uri":"https://service.example.org/callback","scope":"openid given_name family_name birthdate""#;
+    format!("{{{},{names},{names}}}", fields.join(",")).into_bytes()
+}
+
+fn main() {
+    let server = Server::start(&[]);
+    let config = RedisConfig {
+        nodes: vec![format!("127.0.0.1:{}", server.port)],
+        mode: RedisMode::Single,
+        primary: None,
+        database: 0,
+        user: None,
+        password: None,
+        sentinel_user: None,
+        sentinel_password: None,
+        tls: false,
+        ca: None,
+        client_certificate: None,
+        client_key: None,
+        prefix: "bench".into(),
+        seal_keys: Vec::new(),
+        call_milliseconds: 5000,
+    };
+    let credentials = RedisCredentials {
+        password: Some(Secret::new(PASSWORD.to_owned())),
+        seal_keys: vec![Secret::new("a key".to_owned())],
+        ..RedisCredentials::default()
+    };
+    let capacities = Capacities {
+        logins: CAPACITY,
+        sessions: CAPACITY,
+        grants: CAPACITY,
+        logouts: CAPACITY,
+        parked: CAPACITY,
+        assertions: CAPACITY,
+    };
+    let env = Env::system();
+    let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+    let redis: Arc<dyn Store> = Arc::new(RedisStore::new(&config, &credentials, capacities, env.clone(), &metrics).unwrap());
+    let memory: Arc<dyn Store> = Arc::new(MemoryStore::new(capacities));
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
+    for (name, store) in [("memory", memory), ("redis", redis)] {
+        for at_once in [1, 100] {
+            runtime.block_on(measure(name, store.as_ref(), at_once, env.now()));
+        }
+    }
+    let bytes = server.cli_text(&["INFO", "memory"]);
+    let used = bytes.lines().find(|line| line.starts_with("used_memory_human")).unwrap_or_default();
+    println!("redis: {used} for {} keys", server.cli_text(&["DBSIZE"]));
+}
+
+async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
+    let key = |kind, n: u32| Key { kind, name: format!("{at_once}/{n}").into() };
+    let until = now + Duration::from_secs(600);
+    let families: Arc<[Family]> = [Family("session".into()), Family("grant".into())].into();
+    let families = &families;
+    let many = MANY / if at_once == 1 { 10 } else { 1 };
+    let report = |verb: &str, took: Duration| println!("{name}, {at_once} at once: {verb} {:?}", took / many);
+    macro_rules! each {
+        ($verb:literal, |$n:ident| $work:expr) => {{
+            let began = Instant::now();
+            stream::iter(0..many).for_each_concurrent(at_once as usize, async |$n| _ = $work.await.unwrap()).await;
+            report($verb, began.elapsed());
+        }};
+    }
+    let draft = |n, families: &Arc<[Family]>| Draft { value: value(n), expires_at: until, families: Arc::clone(families) };
+    let none: &Arc<[Family]> = &Arc::default();
+    each!("insert ", |n| store.insert(key(Kind::Login, n), draft(n, none), now));
+    each!("load   ", |n| store.load(&key(Kind::Login, n), now));
+    each!("replace", |n| store.replace(&key(Kind::Login, n), Version(1), value(n + 1), until, now));
+    each!("insert with two families", |n| store.insert(key(Kind::Code, n), draft(n, families), now));
+    each!("take   ", |n| store.take(&key(Kind::Code, n), b"tombstone".to_vec(), until, now));
+}

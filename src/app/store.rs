@@ -1,0 +1,82 @@
+//! The store of a running hub: this process's memory, or servers that several hubs share.
+
+use std::sync::Arc;
+
+use super::BuildFault;
+use crate::config::Loaded;
+use crate::config::model::{Limits, StoreConfig};
+use crate::env::Env;
+use crate::store::memory::MemoryStore;
+use crate::store::metered::{self, MeteredStore};
+use crate::store::redis::{RedisFault, RedisStore};
+use crate::store::{Capacities, Store};
+use crate::telemetry::Metrics;
+
+/// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
+const LOGOUTS: usize = 50_000;
+/// Logout requests that came by POST wait for one redirect. Anybody with an ID token can send them, so they have places
+/// of their own; whoever finds none goes on without.
+const PARKED: usize = 10_000;
+
+/// Why the store does not answer, as far as is known without asking.
+pub(super) type Complaint = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
+
+/// The store, with its verbs counted, and what says why it does not answer.
+pub(super) struct Opened {
+    pub store: Arc<dyn Store>,
+    pub complaint: Complaint,
+}
+
+/// # Errors
+/// Shared servers that must not be used as they are set up. Servers that are away are waited for by nobody: the hub
+/// starts, and is ready when they answer.
+pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Opened, BuildFault> {
+    let capacities = capacities(&loaded.settings.limits);
+    let (store, complaint): (Arc<dyn Store>, Complaint) = match &loaded.settings.store {
+        None => (Arc::new(MemoryStore::new(capacities)), Box::new(|| Ok(()))),
+        Some(StoreConfig::Redis(config)) => {
+            let store = Arc::new(RedisStore::new(config, &loaded.store, capacities, env.clone(), metrics)?);
+            match store.inspect_and_wait()? {
+                Ok(summary) => tracing::info!(store = summary, "the store is shared"),
+                Err(trouble) => tracing::error!(trouble, "the store does not answer yet; the hub starts, and is not ready"),
+            }
+            let asked = Arc::clone(&store);
+            (store, Box::new(move || asked.complaint().map_or(Ok(()), Err)))
+        }
+    };
+    let store: Arc<dyn Store> = Arc::new(MeteredStore::new(store, metrics));
+    let counted = Arc::downgrade(&store);
+    metrics.sample_with(move |metrics| {
+        if let Some(store) = counted.upgrade() {
+            metered::report_records(store.as_ref(), &capacities, metrics);
+        }
+    });
+    Ok(Opened { store, complaint })
+}
+
+/// What a shared store says of itself; `None` where the hub has its own memory. For `check --online`.
+///
+/// # Errors
+/// The configuration itself can't be used.
+pub async fn probe_store(loaded: &Loaded, env: &Env) -> Result<Option<Result<String, String>>, BuildFault> {
+    let Some(StoreConfig::Redis(config)) = &loaded.settings.store else { return Ok(None) };
+    let metrics = Arc::new(Metrics::new(env.now())?);
+    let store = RedisStore::new(config, &loaded.store, capacities(&loaded.settings.limits), env.clone(), &metrics)?;
+    Ok(Some(match store.inspect().await {
+        Ok(answer) => answer,
+        Err(unfit @ RedisFault::Unfit { .. }) => Err(unfit.to_string()),
+        Err(fault) => return Err(fault.into()),
+    }))
+}
+
+const fn capacities(limits: &Limits) -> Capacities {
+    Capacities {
+        logins: limits.logins,
+        sessions: limits.sessions,
+        grants: limits.grants,
+        logouts: LOGOUTS,
+        parked: PARKED,
+        // A code is redeemed with one assertion at most, and an assertion is kept for minutes, as a code's tombstone is.
+        assertions: limits.grants,
+    }
+}

@@ -1,0 +1,155 @@
+//! L2 · What the servers say of themselves: whether they may be used at all, and what an operator should know.
+//!
+//! Owns: reading INFO and TIME. Must not know: configuration; records.
+
+use redis::{RedisResult, Value};
+
+use super::target::Connection;
+use crate::env::Timestamp;
+
+/// INFO of each server that takes writes, and the time that one of them has.
+#[derive(Clone, Debug)]
+pub struct Inspected {
+    servers: Vec<Server>,
+    /// By the server's clock.
+    pub time: Timestamp,
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Server {
+    product: String,
+    version: String,
+    policy: String,
+    maxmemory: u64,
+    aof: bool,
+    role: String,
+    replicas: u64,
+}
+
+pub async fn inspect(connection: &mut Connection) -> RedisResult<Inspected> {
+    let answers = connection.ask_each(&redis::cmd("INFO")).await?;
+    let servers = answers.iter().filter_map(text).map(Server::read).collect();
+    let time = match connection.ask(&redis::cmd("TIME")).await? {
+        Value::Array(parts) => match parts.as_slice() {
+            [seconds, micros] => Timestamp::from_millis(number(seconds) * 1000 + number(micros) / 1000),
+            _ => Timestamp::default(),
+        },
+        _ => Timestamp::default(),
+    };
+    Ok(Inspected { servers, time })
+}
+
+fn text(value: &Value) -> Option<&str> {
+    match value {
+        Value::BulkString(bytes) => std::str::from_utf8(bytes).ok(),
+        Value::SimpleString(text) | Value::VerbatimString { text, .. } => Some(text),
+        _ => None,
+    }
+}
+
+fn number(value: &Value) -> u64 {
+    match value {
+        Value::Int(number) => u64::try_from(*number).unwrap_or_default(),
+        other => text(other).and_then(|text| text.parse().ok()).unwrap_or_default(),
+    }
+}
+
+impl Server {
+    fn read(info: &str) -> Self {
+        let mut server = Self::default();
+        for (name, value) in info.lines().filter_map(|line| line.trim_end().split_once(':')) {
+            match name {
+                // Valkey tells both: the version of Redis that it is compatible with, and its own.
+                "redis_version" if server.product.is_empty() => {
+                    (server.product, server.version) = ("Redis".into(), value.into());
+                }
+                "valkey_version" => (server.product, server.version) = ("Valkey".into(), value.into()),
+                "maxmemory_policy" => server.policy = value.into(),
+                "maxmemory" => server.maxmemory = value.parse().unwrap_or_default(),
+                "aof_enabled" => server.aof = value == "1",
+                "role" => server.role = value.into(),
+                "connected_slaves" => server.replicas = value.parse().unwrap_or_default(),
+                _ => {}
+            }
+        }
+        server
+    }
+
+    fn judge(&self) -> Result<(), String> {
+        if self.policy != "noeviction" {
+            return Err(format!(
+                "its maxmemory-policy is {}, under which it forgets sessions and used codes when memory is short: set \
+                 maxmemory-policy noeviction",
+                if self.policy.is_empty() { "unknown" } else { &self.policy }
+            ));
+        }
+        if self.role == "slave" {
+            return Err("it is a replica, which takes no writes: name the primary, or its Sentinels".to_owned());
+        }
+        let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
+        let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
+        if self.product == "Redis" && version < (6, 2) {
+            return Err(format!("its version {} is older than 6.2: take a newer one", self.version));
+        }
+        Ok(())
+    }
+}
+
+impl Inspected {
+    /// Whether it may be used at all.
+    ///
+    /// # Errors
+    /// What must be set otherwise.
+    pub fn judge(&self) -> Result<(), String> {
+        self.servers.iter().try_for_each(Server::judge)
+    }
+
+    /// For an operator, one line.
+    #[must_use]
+    pub fn summary(&self, now: Timestamp) -> String {
+        let (ahead, behind) = (self.time.since(now), now.since(self.time));
+        let clock =
+            if ahead > behind { format!("{} ms ahead", ahead.as_millis()) } else { format!("{} ms behind", behind.as_millis()) };
+        let servers: Vec<String> = self.servers.iter().map(Server::summary).collect();
+        format!("{}; its clock is {clock}", servers.join(" · "))
+    }
+}
+
+impl Server {
+    fn summary(&self) -> String {
+        let memory = match self.maxmemory {
+            0 => "no memory limit".to_owned(),
+            bytes => format!("{} MB at most", bytes >> 20),
+        };
+        let persistence = if self.aof { "append-only file" } else { "no append-only file: a restart forgets" };
+        format!(
+            "{} {}, {}, {memory}, {persistence}, {} {}",
+            self.product,
+            self.version,
+            self.policy,
+            self.replicas,
+            if self.replicas == 1 { "replica" } else { "replicas" }
+        )
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_server_that_would_forget_or_can_not_write_is_not_used() {
+        let judged = |info: &str| Server::read(info).judge();
+        assert_eq!(judged("redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\nrole:master\r\n"), Ok(()));
+        assert_eq!(judged("redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nmaxmemory_policy:noeviction\r\n"), Ok(()));
+        for (info, word) in [
+            ("redis_version:7.0.15\r\nmaxmemory_policy:allkeys-lru\r\n", "allkeys-lru"),
+            ("redis_version:7.0.15\r\nmaxmemory_policy:volatile-ttl\r\n", "volatile-ttl"),
+            ("redis_version:7.0.15\r\n", "unknown"),
+            ("redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\nrole:slave\r\n", "replica"),
+            ("redis_version:6.0.16\r\nmaxmemory_policy:noeviction\r\n", "6.0.16"),
+        ] {
+            assert!(judged(info).unwrap_err().contains(word), "{info}");
+        }
+    }
+}

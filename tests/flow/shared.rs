@@ -1,0 +1,153 @@
+//! Several hubs on one Redis, and no sticky sessions: each request is another hub's.
+
+use actix_web::test::TestRequest;
+use url::form_urlencoded::Serializer;
+
+use super::hub::TestHub;
+use super::redis_server::Server;
+use super::service::Authorize;
+
+fn on(server: &Server) -> String {
+    format!(
+        r#"
+[store.redis]
+nodes = ["unix:{}"]
+password = {{ env = "REDIS_PASSWORD" }}
+seal_keys = [{{ env = "SEAL_KEY" }}]
+call_milliseconds = 5000
+"#,
+        server.socket().display()
+    )
+}
+
+fn reusing(service: &str) -> Authorize {
+    Authorize::by(service).with("prompt", "consent")
+}
+
+async fn userinfo_status(hub: &TestHub, token: &str) -> u16 {
+    let request = TestRequest::get().uri("/api/v2/userinfo").insert_header(("authorization", format!("Bearer {token}")));
+    hub.send(request).await.status
+}
+
+async fn sign_out(hub: &TestHub, id_token: &str, browser: &super::browser::Browser<'_>) {
+    let pairs = [
+        ("id_token_hint", id_token),
+        ("post_logout_redirect_uri", &super::federation::post_logout_redirect_uri("bakery")),
+        ("state", super::service::STATE),
+    ];
+    let query = Serializer::new(String::new()).extend_pairs(pairs).finish();
+    let answer = browser.get(&format!("/api/v2/session/end?{query}")).await;
+    assert_eq!(answer.status, 303, "{}", answer.body);
+    assert!(browser.session().is_none() && hub.now().millis() > 0);
+}
+
+#[actix_web::test]
+async fn any_hub_serves_any_request_of_a_login() {
+    let server = Server::start(&[]);
+    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    for _ in 0..3 {
+        let browser = hub.browser();
+        let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+        let first = hub.tokens("bakery", &received).await;
+        assert_eq!(hub.userinfo(&first.access_token).await["family_name"], "DUBOIS");
+        let page = browser.authorize(&reusing("library")).await;
+        assert!(page.is_consent(), "the session is every hub's: at {}", page.url);
+        let second = page.consent().await.received();
+        let second = hub.tokens("library", &second).await;
+        sign_out(&hub, &first.raw_id_token, &browser).await;
+        for token in [&first.access_token, &second.access_token, &first.access_token, &second.access_token] {
+            assert_eq!(userinfo_status(&hub, token).await, 401, "a token alive after logout");
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_code_that_is_redeemed_at_every_hub_is_redeemed_once() {
+    let server = Server::start(&[]);
+    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &received).await;
+    for _ in 0..3 {
+        assert_eq!(hub.redeem("bakery", received.code()).await.status, 400, "a second redemption");
+        assert_eq!(userinfo_status(&hub, &tokens.access_token).await, 401, "what a stolen code issued lives on");
+    }
+}
+
+/// A primary that may not write alone: as one that is cut off from its replicas, or is being replaced.
+#[actix_web::test]
+async fn while_the_store_is_away_people_are_told_and_go_on_afterwards() {
+    let server = Server::start(&[]);
+    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let (browser, newcomer) = (hub.browser(), hub.browser());
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
+    assert!(choice.is_choice());
+    let before = server.keys();
+    server.cli(&["CONFIG", "SET", "min-replicas-to-write", "1"]);
+    for _ in 0..12 {
+        let page = newcomer.authorize(&Authorize::by("bakery")).await;
+        assert_eq!(page.answer.status, 503, "{}", page.answer.body);
+        assert!(!page.answer.header("retry-after").is_empty() && page.answer.body.contains("Y500001"), "{}", page.answer.body);
+    }
+    assert!(newcomer.logins().is_empty(), "no cookie of a login that is none");
+    assert_eq!(server.keys(), before, "something half-done remains");
+    server.cli(&["CONFIG", "SET", "min-replicas-to-write", "0"]);
+    let page = loop {
+        let page = newcomer.authorize(&Authorize::by("bakery")).await;
+        if page.answer.status == 200 {
+            break page;
+        }
+        actix_web::rt::time::sleep(std::time::Duration::from_millis(10)).await;
+    };
+    page.finish_as("angela").await;
+    let received = choice.finish_as("angela").await;
+    assert!(hub.tokens("bakery", &received).await.id_token.contains_key("sub"), "the one that waited goes on");
+}
+
+#[actix_web::test]
+async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
+    let server = Server::start(&[]);
+    let (hub, counted) = TestHub::several(2, &on(&server)).await;
+    let largest = |kind: char| {
+        let of_kind = server.keys().into_iter().filter(|key| key.starts_with(&format!("passerelle:{kind}:")));
+        of_kind.map(|key| server.cli_text(&["MEMORY", "USAGE", &key]).parse::<u64>().unwrap()).max().unwrap()
+    };
+    let trips = || -> u64 {
+        let count = |text: &str| -> u64 {
+            let of_verbs =
+                text.lines().filter(|line| line.contains("round_trip_duration_seconds_count") && !line.contains("ping"));
+            of_verbs.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
+        };
+        counted.iter().map(|metrics| count(&metrics.render())).sum()
+    };
+    // The scripts are told to the server once.
+    let warm = hub.browser();
+    warm.authorize(&Authorize::by("bakery")).await.finish_as("jean").await;
+    server.cli(&["FLUSHDB"]);
+
+    let browser = hub.browser();
+    let (start, mut told) = (trips(), Vec::new());
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
+    told.push(("authorize and choice page", trips(), largest('l')));
+    let page = choice.choose("amandier").await;
+    told.push(("choose", trips(), largest('l')));
+    let page = page.sign_in_as("angela").await;
+    told.push(("callback and consent page", trips(), largest('l')));
+    let received = page.consent().await.received();
+    told.push(("consent", trips(), largest('l')));
+    let tokens = hub.tokens("bakery", &received).await;
+    told.push(("token", trips(), largest('l')));
+    hub.userinfo(&tokens.access_token).await;
+    told.push(("userinfo", trips(), largest('l')));
+    let mut before = start;
+    for (step, after, bytes) in &told {
+        println!("{step}: {} calls, a login takes {bytes} bytes", after - before);
+        before = *after;
+    }
+    let [session, code] = ['s', 'c'].map(largest);
+    println!("whole login: {} calls; session {session} bytes, spent code {code} bytes", before - start);
+    // Most wait at the choice, or away at their identity provider; whoever is at the consent page carries an identity.
+    assert!(told.iter().take(2).all(|(.., bytes)| *bytes <= 1024), "a waiting login takes under 1 KiB: {told:?}");
+    assert!(told.iter().all(|(.., bytes)| *bytes <= 1152), "{told:?}");
+    assert!(before - start <= 19, "calls in a whole login: {told:?}");
+}

@@ -1,0 +1,403 @@
+//! The shared store on real servers, when they are several, speak TLS, grant little, or die (docs/redis.md).
+//!
+//! Needs Debian's `redis-server` and `redis-sentinel`, which `tests/run` installs. Nothing here uses a fixed port or waits
+//! for a fixed time: a failover is over when the servers say so.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used, reason = "a test may")]
+
+#[path = "redis_server/mod.rs"]
+mod redis_server;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use passerelle::config::RedisCredentials;
+use passerelle::config::model::{RedisConfig, RedisMode};
+use passerelle::env::{Env, Timestamp};
+use passerelle::ids::Secret;
+use passerelle::store::redis::RedisStore;
+use passerelle::store::{Capacities, Draft, Family, Key, Kind, Replaced, Store, StoreFault, Taken, Version};
+use passerelle::telemetry::Metrics;
+use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
+
+const ROOMY: Capacities =
+    Capacities { logins: 10_000, sessions: 10_000, grants: 10_000, logouts: 10_000, parked: 10_000, assertions: 10_000 };
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp::from_seconds(1_800_000_000 + seconds)
+}
+
+fn key(kind: Kind, name: &str) -> Key {
+    Key { kind, name: name.into() }
+}
+
+fn draft(value: &str, families: &[&str]) -> Draft {
+    let families = families.iter().map(|family| Family((*family).into())).collect();
+    Draft { value: value.into(), expires_at: at(600), families }
+}
+
+fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
+    RedisConfig {
+        nodes: ports.iter().map(|port| format!("127.0.0.1:{port}")).collect(),
+        mode,
+        primary: (mode == RedisMode::Sentinel).then(|| "passerelle".into()),
+        database: 0,
+        user: None,
+        password: None,
+        sentinel_user: None,
+        sentinel_password: None,
+        tls: false,
+        ca: None,
+        client_certificate: None,
+        client_key: None,
+        prefix: "hub".into(),
+        seal_keys: Vec::new(),
+        call_milliseconds: 1000,
+    }
+}
+
+fn credentials(password: &str) -> RedisCredentials {
+    RedisCredentials {
+        password: Some(Secret::new(password.to_owned())),
+        seal_keys: vec![Secret::new("of the tests".to_owned())],
+        ..RedisCredentials::default()
+    }
+}
+
+fn store(config: &RedisConfig, credentials: &RedisCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
+    let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+    (Arc::new(RedisStore::new(config, credentials, ROOMY, Env::system(), &metrics).unwrap()), metrics)
+}
+
+/// Every verb once, with families that lie on other servers than their members.
+async fn whole_life(store: &RedisStore, name: &str) {
+    let (code, token, login) = (key(Kind::Code, name), key(Kind::Token, name), key(Kind::Login, name));
+    let families = [format!("session {name}"), format!("grant {name}")];
+    let families: Vec<&str> = families.iter().map(String::as_str).collect();
+    store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
+    assert_eq!(store.replace(&login, Version(1), "next".into(), at(700), at(1)).await, Ok(Replaced::Done(Version(2))));
+    assert_eq!(store.replace(&login, Version(1), "late".into(), at(700), at(1)).await, Ok(Replaced::Stale));
+    store.insert(code.clone(), draft("code", &families), at(1)).await.unwrap();
+    let Taken::Won(record) = store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap() else { panic!("not won") };
+    assert_eq!(&*record.value, b"code");
+    let Taken::Spent(left) = store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap() else { panic!("won twice") };
+    assert_eq!(&*left, b"spent");
+    store.insert(token.clone(), draft("token", &families), at(3)).await.unwrap();
+    assert_eq!(&*store.load(&token, at(4)).await.unwrap().unwrap().value, b"token");
+    store.revoke(&Family(families[0].into()), at(700), at(5)).await.unwrap();
+    assert!(store.load(&token, at(5)).await.unwrap().is_none());
+    assert_eq!(store.insert(key(Kind::Token, "late"), draft("1", &families), at(6)).await, Err(StoreFault::Revoked));
+    store.remove(&login).await.unwrap();
+    assert!(store.load(&login, at(6)).await.unwrap().is_none());
+}
+
+/// The least that the hub needs, as docs/redis.md gives it.
+fn least_privilege() -> String {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/redis.md")).unwrap();
+    let rule = text.lines().find(|line| line.starts_with("user passerelle ")).expect("docs/redis.md gives an ACL rule");
+    rule.replace("~passerelle:*", "~hub:*").replace(">PASSWORD", ">least")
+}
+
+#[tokio::test]
+async fn the_least_privileged_user_of_the_docs_is_enough_and_sees_nothing_else() {
+    let server = Server::start(&[]);
+    let rule = least_privilege();
+    let words: Vec<&str> = rule.split(' ').skip(1).collect();
+    assert_eq!(server.cli_text(&[&["ACL", "SETUSER"], &words[..]].concat()), "OK");
+    let mut config = config(RedisMode::Single, &[server.port]);
+    config.user = Some("passerelle".into());
+    let (store, _) = store(&config, &credentials("least"));
+    store.inspect().await.unwrap().unwrap();
+    whole_life(&store, "a").await;
+    for refused in [&["KEYS", "*"][..], &["GET", "other"], &["FLUSHALL"], &["CONFIG", "GET", "*"], &["ACL", "LIST"]] {
+        let login = ["--user", "passerelle", "--pass", "least"];
+        let answer = String::from_utf8(cli(server.port, &[&login[..], refused].concat(), None)).unwrap();
+        assert!(answer.starts_with("NOPERM"), "{refused:?}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn over_tls_by_the_right_authority_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    certificates(folder.path());
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let port = free_port();
+    let server = Server::start(&[
+        "--tls-port",
+        &port.to_string(),
+        "--tls-cert-file",
+        &file("server.crt"),
+        "--tls-key-file",
+        &file("server.key"),
+        "--tls-ca-cert-file",
+        &file("ca.crt"),
+    ]);
+    let mut config = config(RedisMode::Single, &[port]);
+    config.tls = true;
+    let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
+    let trusting = RedisCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
+    whole_life(&store(&config, &trusting).0, "a").await;
+
+    let nobody = RedisCredentials { identity: None, ..trusting.clone() };
+    let refused = store(&config, &nobody).0.load(&key(Kind::Login, "a"), at(1)).await;
+    assert!(matches!(refused, Err(StoreFault::Unavailable(_))), "the server asks for a certificate: {refused:?}");
+    let other = tempfile::tempdir().unwrap();
+    certificates(other.path());
+    let ca = std::fs::read_to_string(other.path().join("ca.crt")).unwrap();
+    let mistaken = RedisCredentials { ca: Some(ca), ..trusting };
+    let refused = store(&config, &mistaken).0.load(&key(Kind::Login, "a"), at(1)).await;
+    assert!(matches!(refused, Err(StoreFault::Unavailable(_))), "an impostor's certificate: {refused:?}");
+    drop(server);
+}
+
+#[tokio::test]
+async fn a_server_that_would_evict_is_refused_with_the_mend() {
+    let server = Server::start(&["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    let refused = store.inspect_and_wait().unwrap_err().to_string();
+    assert!(refused.contains("allkeys-lru") && refused.contains("set maxmemory-policy noeviction"), "{refused}");
+    let asked = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
+    assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "also when it was away at the start: {asked:?}");
+    server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    let served = async || store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
+    while served().await.is_err() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_told_and_nothing_is_stored() {
+    let server = Server::start(&[]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials("wrong"));
+    let Err(StoreFault::Unavailable(why)) = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await else {
+        panic!("let in")
+    };
+    assert!(why.to_lowercase().contains("auth"), "{why}");
+    assert!(server.keys().iter().all(String::is_empty));
+}
+
+#[tokio::test]
+async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
+    let server = Server::start(&["--maxmemory-policy", "noeviction"]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    store.insert(key(Kind::Login, "a"), draft("kept", &[]), at(0)).await.unwrap();
+    server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    assert_eq!(store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await, Err(StoreFault::Full));
+    assert_eq!(&*store.load(&key(Kind::Login, "a"), at(1)).await.unwrap().unwrap().value, b"kept");
+    server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
+    store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
+}
+
+#[tokio::test]
+async fn a_server_that_dies_is_told_at_once_and_served_again_when_it_is_back() {
+    let mut server = Server::start(&[]);
+    let (store, metrics) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    whole_life(&store, "a").await;
+    assert_eq!(store.complaint(), None);
+    server.kill();
+    let mut faults = 0;
+    while faults < 6 {
+        let asked = store.load(&key(Kind::Login, "a"), at(1)).await;
+        assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "{asked:?}");
+        faults += 1;
+    }
+    assert!(store.complaint().is_some());
+    let text = metrics.render();
+    assert!(text.contains(r#"passerelle_redis_breaker{state="open"} 1"#), "{text}");
+    assert!(text.contains(r#"passerelle_redis_errors_total{error="unreachable"}"#), "{text}");
+    server.restart();
+    // Nobody asks, and it is known all the same: a hub that is not ready gets no requests that could find out.
+    until("the store is well again", || store.complaint().is_none().then_some(()));
+    whole_life(&store, "b").await;
+}
+
+/// A way to a server on which the next answer to a script gets lost, and the connection with it.
+struct Lossy {
+    port: u16,
+    loses: Arc<AtomicBool>,
+}
+
+impl Lossy {
+    fn to(server: u16) -> Self {
+        let (listener, loses) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(AtomicBool::new(false)));
+        let (port, asked) = (listener.local_addr().unwrap().port(), Arc::clone(&loses));
+        std::thread::spawn(move || {
+            for client in listener.incoming().map_while(Result::ok) {
+                let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
+                let (loses, is_script) = (Arc::clone(&asked), Arc::new(AtomicBool::new(false)));
+                let (ways, saw) = ((client.try_clone().unwrap(), server.try_clone().unwrap()), Arc::clone(&is_script));
+                std::thread::spawn(move || {
+                    pass(ways.0, ways.1, |bytes| {
+                        saw.fetch_or(bytes.windows(7).any(|word| word == b"EVALSHA"), Ordering::SeqCst);
+                        true
+                    });
+                });
+                std::thread::spawn(move || {
+                    pass(server, client, |_| !(is_script.swap(false, Ordering::SeqCst) && loses.swap(false, Ordering::SeqCst)));
+                });
+            }
+        });
+        Self { port, loses }
+    }
+
+    fn lose(&self) {
+        self.loses.store(true, Ordering::SeqCst);
+    }
+
+    fn has_lost(&self) -> bool {
+        !self.loses.load(Ordering::SeqCst)
+    }
+}
+
+/// Passes bytes on as long as they may pass.
+fn pass(mut from: TcpStream, mut to: TcpStream, may: impl Fn(&[u8]) -> bool) {
+    let mut bytes = [0; 65536];
+    while let Ok(length @ 1..) = from.read(&mut bytes) {
+        if !may(&bytes[..length]) || to.write_all(&bytes[..length]).is_err() {
+            break;
+        }
+    }
+    let _gone = (from.shutdown(Shutdown::Both), to.shutdown(Shutdown::Both));
+}
+
+#[tokio::test]
+async fn a_call_that_was_carried_out_and_not_answered_is_repeated_without_harm() {
+    let server = Server::start(&[]);
+    let way = Lossy::to(server.port);
+    let (store, metrics) = store(&config(RedisMode::Single, &[way.port]), &credentials(PASSWORD));
+    whole_life(&store, "before").await;
+    let code = key(Kind::Code, "a");
+    way.lose();
+    assert_eq!(store.insert(code.clone(), draft("one", &[]), at(0)).await, Ok(Version(1)), "its own key is not taken");
+    assert!(way.has_lost());
+    way.lose();
+    let replaced = store.replace(&code, Version(1), "two".into(), at(600), at(1)).await;
+    assert_eq!(replaced, Ok(Replaced::Done(Version(2))), "it lost no race against itself");
+    assert!(way.has_lost());
+    way.lose();
+    let taken = store.take(&code, b"mine".to_vec(), at(600), at(1)).await.unwrap();
+    assert!(matches!(&taken, Taken::Won(record) if *record.value == *b"two"), "it redeemed no code twice: {taken:?}");
+    assert!(way.has_lost());
+    assert!(metrics.render().contains("passerelle_redis_retries_total 3"), "{}", metrics.render());
+    let taken = store.take(&code, b"theirs".to_vec(), at(600), at(1)).await.unwrap();
+    assert!(matches!(&taken, Taken::Spent(left) if **left == *b"mine"), "{taken:?}");
+    assert_eq!(store.count(Kind::Code), 2, "nor takes it two places");
+}
+
+#[tokio::test]
+async fn scripts_that_the_server_forgot_are_told_again() {
+    let server = Server::start(&[]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    for name in ["a", "b"] {
+        whole_life(&store, name).await;
+        server.cli(&["SCRIPT", "FLUSH"]);
+    }
+}
+
+/// Three primaries, each with a third of the slots.
+fn cluster() -> Vec<Server> {
+    let node = || {
+        let bus = free_port().to_string();
+        Server::start(&["--cluster-enabled", "yes", "--cluster-port", &bus, "--cluster-node-timeout", "2000"])
+    };
+    let nodes: Vec<Server> = (0..3).map(|_| node()).collect();
+    let addresses: Vec<String> = nodes.iter().map(|node| format!("127.0.0.1:{}", node.port)).collect();
+    let mut create = vec!["--cluster", "create"];
+    create.extend(addresses.iter().map(String::as_str));
+    create.push("--cluster-yes");
+    let said = String::from_utf8_lossy(&nodes[0].cli(&create)).into_owned();
+    assert!(said.contains("All 16384 slots covered"), "{said}");
+    for node in &nodes {
+        until("the cluster is whole", || node.cli_text(&["CLUSTER", "INFO"]).contains("cluster_state:ok").then_some(()));
+    }
+    nodes
+}
+
+#[tokio::test]
+async fn a_cluster_spreads_the_records_and_keeps_every_rule() {
+    let nodes = cluster();
+    let ports: Vec<u16> = nodes.iter().map(|node| node.port).collect();
+    let (store, _) = store(&config(RedisMode::Cluster, &ports[..1]), &credentials(PASSWORD));
+    let told = store.inspect().await.unwrap().unwrap();
+    assert_eq!(told.matches("noeviction").count(), 3, "each of them is looked at: {told}");
+    let lives = (0..60).map(async |n: u32| whole_life(&store, &n.to_string()).await);
+    futures_util::future::join_all(lives).await;
+    for node in &nodes {
+        assert!(node.keys().len() > 20, "{} has {} keys", node.port, node.keys().len());
+    }
+}
+
+#[tokio::test]
+async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
+    let nodes = cluster();
+    let ports: Vec<u16> = nodes.iter().map(|node| node.port).collect();
+    let hubs: Vec<_> = (0..3).map(|_| store(&config(RedisMode::Cluster, &ports), &credentials(PASSWORD)).0).collect();
+    for round in 0..50 {
+        let code = key(Kind::Code, &round.to_string());
+        hubs[0].insert(code.clone(), draft("claims", &["session", "grant"]), at(0)).await.unwrap();
+        let takes =
+            hubs.iter().cycle().take(12).map(async |hub| hub.take(&code, b"spent".to_vec(), at(90), at(1)).await.unwrap());
+        let taken = futures_util::future::join_all(takes).await;
+        assert_eq!(taken.iter().filter(|taken| matches!(taken, Taken::Won(_))).count(), 1, "round {round}");
+        assert_eq!(taken.iter().filter(|taken| matches!(taken, Taken::Spent(_))).count(), 11, "round {round}");
+    }
+}
+
+/// A primary, a replica and three Sentinels.
+fn sentinels() -> (Server, Server, Vec<Server>) {
+    let primary = Server::start(&["--masterauth", PASSWORD]);
+    let of = format!("127.0.0.1 {}", primary.port);
+    let replica = Server::start(&["--masterauth", PASSWORD, "--replicaof", &of, "--repl-diskless-sync-delay", "0"]);
+    until("the replica is in step", || {
+        replica.cli_text(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
+    });
+    let sentinel = || {
+        let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
+        let text = format!(
+            "port {port}\nbind 127.0.0.1\ndir {}\nsentinel monitor passerelle {of} 2\nsentinel auth-pass passerelle \"{PASSWORD}\"\n\
+             sentinel down-after-milliseconds passerelle 500\nsentinel failover-timeout passerelle 3000\n",
+            folder.path().display()
+        );
+        Server::of_file("redis-sentinel", port, folder, &text, &[])
+    };
+    let sentinels: Vec<Server> = (0..3).map(|_| sentinel()).collect();
+    for sentinel in &sentinels {
+        until("the Sentinels know each other and the replica", || {
+            let told = sentinel.cli_text(&["SENTINEL", "CKQUORUM", "passerelle"]);
+            let replicas = sentinel.cli_text(&["SENTINEL", "REPLICAS", "passerelle"]);
+            (told.starts_with("OK 3 usable") && replicas.contains(&replica.port.to_string())).then_some(())
+        });
+    }
+    (primary, replica, sentinels)
+}
+
+#[tokio::test]
+async fn after_a_failover_what_was_replicated_is_there_and_spent_stays_spent() {
+    let (mut primary, replica, sentinels) = sentinels();
+    let ports: Vec<u16> = sentinels.iter().map(|sentinel| sentinel.port).collect();
+    let (store, _) = store(&config(RedisMode::Sentinel, &ports), &credentials(PASSWORD));
+    let (login, code, token) = (key(Kind::Login, "a"), key(Kind::Code, "a"), key(Kind::Token, "a"));
+    store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
+    store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
+    assert!(matches!(store.take(&code, b"spent".to_vec(), at(600), at(1)).await, Ok(Taken::Won(_))));
+    store.insert(token.clone(), draft("token", &["session"]), at(1)).await.unwrap();
+    store.revoke(&Family("session".into()), at(600), at(2)).await.unwrap();
+    assert_eq!(primary.cli_text(&["WAIT", "1", "5000"]), "1", "as min-replicas-to-write bounds it");
+    primary.kill();
+    until("the replica is the primary", || replica.cli_text(&["ROLE"]).starts_with("master").then_some(()));
+    let found = loop {
+        match store.load(&login, at(3)).await {
+            Ok(found) => break found,
+            Err(StoreFault::Unavailable(_)) => tokio::task::yield_now().await,
+            Err(other) => panic!("{other}"),
+        }
+    };
+    assert_eq!(&*found.unwrap().value, b"login");
+    let again = store.take(&code, b"again".to_vec(), at(600), at(3)).await.unwrap();
+    assert!(matches!(&again, Taken::Spent(left) if **left == *b"spent"), "a second redemption: {again:?}");
+    assert!(store.load(&token, at(3)).await.unwrap().is_none(), "a token alive after logout");
+    whole_life(&store, "b").await;
+}
