@@ -106,7 +106,7 @@ impl ConnectorActor {
         F: Future<Output = Result<T, ConnectorFault>> + 'static,
     {
         let desk = Arc::clone(&self.desk);
-        let asked = scope.run(async move { desk.ask(call, work).await });
+        let asked = scope.run(desk.ask(call, work));
         Box::pin(asked.into_actor(self).map(|outcome, actor, ctx| {
             actor.watch(ctx);
             outcome

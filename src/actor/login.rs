@@ -62,7 +62,8 @@ impl LoginActor {
         self.stepped += 1;
         let (means, hash, cached) = (Arc::clone(&self.means), self.hash.clone(), self.cached.take());
         let scope = step.scope.clone();
-        let work = scope.run(async move { steps::drive(&means, &hash, cached, step).await });
+        // Boxed at once: it is large, and each wrapper would copy it.
+        let work = scope.run(Box::pin(async move { steps::drive(&means, &hash, cached, step).await }));
         ctx.spawn(work.into_actor(self).map(move |(cached, outcome), actor, ctx| {
             actor.cached = cached;
             actor.running = false;

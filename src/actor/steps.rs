@@ -109,7 +109,7 @@ async fn take(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
     trace::about(&ticket.support_id, ticket.trace.as_ref());
     let mut span = trace::span("login step");
     span.client(&ticket.request.client_id);
-    let taken = span.run(step(means, current, seen, browser)).await;
+    let taken = span.run(Box::pin(step(means, current, seen, browser))).await;
     tell(&mut span, &taken);
     taken
 }

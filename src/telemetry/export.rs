@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use tokio::sync::{Notify, mpsc, oneshot};
-use tokio::time::{Instant, timeout, timeout_at};
+use tokio::time::timeout;
 
 use super::Metrics;
 use super::otlp::{self, Resource};
@@ -54,6 +54,8 @@ pub struct Queue {
     waiting: Arc<AtomicUsize>,
     /// Somebody waits for a flush: no pause is worth that.
     hurry: Arc<Notify>,
+    /// As much waits as goes into one body.
+    enough: Arc<Notify>,
     room: usize,
     metrics: Arc<Metrics>,
 }
@@ -68,6 +70,7 @@ pub struct Exporter {
     jobs: mpsc::UnboundedReceiver<Job>,
     waiting: Arc<AtomicUsize>,
     hurry: Arc<Notify>,
+    enough: Arc<Notify>,
     metrics: Arc<Metrics>,
     resource: Resource,
     transport: Box<dyn Transport>,
@@ -80,9 +83,16 @@ pub struct Exporter {
 pub fn queue(room: usize, resource: Resource, transport: Box<dyn Transport>, metrics: &Arc<Metrics>) -> (Queue, Exporter) {
     let (sender, jobs) = mpsc::unbounded_channel();
     let (waiting, metrics) = (Arc::new(AtomicUsize::new(0)), Arc::clone(metrics));
-    let hurry = Arc::new(Notify::new());
-    let queue = Queue { sender, waiting: Arc::clone(&waiting), hurry: Arc::clone(&hurry), room, metrics: Arc::clone(&metrics) };
-    (queue, Exporter { jobs, waiting, hurry, metrics, resource, transport, down: false })
+    let (hurry, enough) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
+    let queue = Queue {
+        sender,
+        waiting: Arc::clone(&waiting),
+        hurry: Arc::clone(&hurry),
+        enough: Arc::clone(&enough),
+        room,
+        metrics: Arc::clone(&metrics),
+    };
+    (queue, Exporter { jobs, waiting, hurry, enough, metrics, resource, transport, down: false })
 }
 
 impl Queue {
@@ -90,8 +100,11 @@ impl Queue {
     pub(super) fn offer(&self, batch: Batch, lost: usize) {
         let count = batch.spans.len();
         let room = |waiting: usize| (waiting + count <= self.room).then_some(waiting + count);
-        let found = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).is_ok();
-        let taken = found && self.sender.send(Job::Spans(batch)).is_ok();
+        let before = self.waiting.fetch_update(Ordering::Relaxed, Ordering::Relaxed, room).ok();
+        let taken = before.is_some() && self.sender.send(Job::Spans(batch)).is_ok();
+        if before.is_some_and(|before| before < MOST_AT_ONCE && before + count >= MOST_AT_ONCE) {
+            self.enough.notify_one();
+        }
         let lost = if taken { lost } else { lost + count };
         if lost > 0 {
             self.metrics.spans(NO_ROOM, lost);
@@ -133,9 +146,18 @@ impl Exporter {
         }
     }
 
-    /// What goes into one body, and who waits for it.
+    /// What goes into one body, and who waits for it. What comes meanwhile wakes nobody: it is taken together afterwards.
     async fn gather(&mut self, first: Job) -> (Vec<Batch>, Option<oneshot::Sender<()>>) {
-        let (mut batches, mut count, deadline) = (Vec::new(), 0, Instant::now() + GATHER);
+        let (mut batches, mut count) = (Vec::new(), 0);
+        if matches!(first, Job::Spans(_)) && self.waiting.load(Ordering::Relaxed) < MOST_AT_ONCE {
+            let enough = async {
+                tokio::select! {
+                    () = self.hurry.notified() => {}
+                    () = self.enough.notified() => {}
+                }
+            };
+            let _time_is_over = timeout(GATHER, enough).await;
+        }
         let mut next = Some(first);
         while let Some(job) = next {
             match job {
@@ -148,7 +170,7 @@ impl Exporter {
             if count >= MOST_AT_ONCE {
                 break;
             }
-            next = timeout_at(deadline, self.jobs.recv()).await.ok().flatten();
+            next = self.jobs.try_recv().ok();
         }
         (batches, None)
     }

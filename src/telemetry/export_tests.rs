@@ -3,6 +3,7 @@ use super::*;
 use crate::env::{Env, HandClock, SeededEntropy, Timestamp};
 use std::collections::VecDeque;
 use std::sync::Mutex;
+use tokio::time::Instant;
 
 /// A collector that answers as it was told to, then well for ever; and keeps what it got.
 #[derive(Clone, Default)]

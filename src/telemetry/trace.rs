@@ -12,6 +12,7 @@ mod span;
 use std::future::Future;
 use std::sync::{Arc, Mutex, MutexGuard, OnceLock, PoisonError};
 
+use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
 
 pub use self::span::{Batch, Finished, Kind, Span, Value};
@@ -196,8 +197,8 @@ pub async fn apart<T>(work: impl Future<Output = T>) -> T {
 
 impl Scope {
     /// Does `work` as a part of this.
-    pub async fn run<T>(self, work: impl Future<Output = T>) -> T {
-        CURRENT.scope(self, work).await
+    pub fn run<W: Future>(self, work: W) -> TaskLocalFuture<Self, W> {
+        CURRENT.scope(self, work)
     }
 
     fn child(self, name: &'static str, kind: Kind) -> Span {

@@ -39,7 +39,8 @@ pub fn begin(tracer: &Tracer, request: &ServiceRequest) -> RequestSpan {
 impl RequestSpan {
     pub async fn run<T>(&self, work: impl Future<Output = T>) -> T {
         match &self.span {
-            Some(span) => span.run(work).await,
+            // Log lines are about a login whether or not its spans are kept.
+            Some(span) => span.scope().run(work).await,
             None => work.await,
         }
     }

@@ -5,6 +5,8 @@ use std::borrow::Cow;
 use std::future::Future;
 use std::time::Duration;
 
+use futures_util::future::Either;
+use tokio::task::futures::TaskLocalFuture;
 use tokio::time::Instant;
 
 use super::{Party, Propagation, Scope};
@@ -79,9 +81,13 @@ impl Span {
         Self { scope, live }
     }
 
-    /// Does `work` as this.
-    pub async fn run<T>(&self, work: impl Future<Output = T>) -> T {
-        self.scope.clone().run(work).await
+    /// Does `work` as this. A large future is best boxed by the caller: it is handed on by value.
+    pub fn run<W: Future>(&self, work: W) -> Either<W, TaskLocalFuture<Scope, W>> {
+        match self.live {
+            // Of a span that is not kept the running scope is good enough.
+            None => Either::Left(work),
+            Some(_) => Either::Right(self.scope.clone().run(work)),
+        }
     }
 
     /// This, for a message or a task.
