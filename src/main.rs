@@ -223,7 +223,7 @@ fn serve(folder: &Path) -> Result<(), String> {
     log_to(&loaded.settings.log)?;
     telemetry::tell_panics_by_place();
     for warning in loaded.warnings_at(Env::system().now()) {
-        tracing::warn!(%warning, "allowed, but worth a thought");
+        tracing::warn!(warning = warning.in_line(), "allowed, but worth a thought");
     }
     let listeners = Listeners::take(&loaded)?;
     in_system(async move {

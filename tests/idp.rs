@@ -41,6 +41,14 @@ fn administered() -> TempDir {
 
 impl<'f> Hub<'f> {
     fn start(folder: &'f TempDir) -> Self {
+        let (hub, lines) = Self::serving(folder);
+        // The rest is read, so that the hub never waits for a reader; it ends when the hub does.
+        let _reading = std::thread::spawn(move || lines.count());
+        hub
+    }
+
+    /// A hub, and what it logs from now on.
+    fn serving(folder: &'f TempDir) -> (Self, impl Iterator<Item = String> + Send + use<>) {
         let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
         command.arg("serve").arg("--config").arg(folder.path()).env(VARIABLE.0, VARIABLE.1);
         let mut process = command.stderr(Stdio::piped()).spawn().unwrap();
@@ -49,9 +57,7 @@ impl<'f> Hub<'f> {
         let mut told = Vec::new();
         let serves = lines.by_ref().inspect(|line| told.push(line.clone())).any(|line| line.contains("serving"));
         assert!(serves, "it did not start: {told:?}");
-        // The rest is read, so that the hub never waits for a reader; it ends when the hub does.
-        let _reading = std::thread::spawn(move || lines.count());
-        hub
+        (hub, lines)
     }
 
     fn idp(&self, arguments: &[&str]) -> (i32, String) {
@@ -91,6 +97,19 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     assert!(code == 0 && told.starts_with("lifted: persons\n"), "{code} {told}");
     assert!(hub.idp(&["list"]).1.starts_with("persons                  on "));
     assert_eq!(hub.idp(&["unblock", "persons"]), (1, "passerelle: nothing blocks persons\n".to_owned()));
+}
+
+/// A log that can't be written is lost, and nobody is locked out by it: each of these changes is a line in the log.
+#[test]
+fn a_hub_serves_on_when_the_reader_of_its_log_has_died() {
+    let folder = administered();
+    let (hub, log) = Hub::serving(&folder);
+    drop(log);
+    for _ in 0..3 {
+        let (code, told) = hub.idp(&["block", "persons", "--reason", "a test"]);
+        assert!(code == 0, "{code} {told}");
+        assert_eq!(hub.idp(&["unblock", "persons"]).0, 0);
+    }
 }
 
 #[test]

@@ -15,7 +15,7 @@ use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::fmt::{FmtContext, FormatEvent, FormatFields};
 use tracing_subscriber::registry::LookupSpan;
 
-use super::trace::{self, Origin};
+use super::trace;
 
 const MESSAGE: &str = "message";
 const CODE: &str = "code";
@@ -46,12 +46,9 @@ where
 {
     fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
         let origin = trace::origin();
-        if origin == Origin::default() {
-            return self.0.format_event(context, writer, event);
-        }
         let mut line = String::new();
         self.0.format_event(context, Writer::new(&mut line), event)?;
-        writer.write_str(line.trim_end_matches('\n'))?;
+        on_one_line(&mut writer, line.trim_end_matches('\n'))?;
         if let Some(support_id) = origin.support_id.filter(|_| !Fields::of(event).has(SUPPORT_ID)) {
             write!(writer, " {SUPPORT_ID}={:?}", support_id.as_str())?;
         }
@@ -60,6 +57,18 @@ where
         }
         writer.write_char('\n')
     }
+}
+
+/// A fault may repeat what somebody sent: with a line end in it he would write lines of his own, and with an escape sequence
+/// he would speak to the terminal.
+fn on_one_line(writer: &mut Writer<'_>, text: &str) -> fmt::Result {
+    text.split_inclusive(char::is_control).try_for_each(|part| match part.char_indices().next_back() {
+        Some((at, last)) if last.is_control() => {
+            writer.write_str(part.get(..at).unwrap_or_default())?;
+            write!(writer, "{}", last.escape_default())
+        }
+        Some(_) | None => writer.write_str(part),
+    })
 }
 
 impl<S, N> FormatEvent<S, N> for Json

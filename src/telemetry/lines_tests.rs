@@ -108,10 +108,17 @@ async fn people_read_the_same() {
     assert_eq!(page.matches("support_id=").count(), 1, "{page}");
 }
 
-#[tokio::test]
-async fn a_line_can_not_be_forged_by_what_it_repeats() {
-    let lines = Lines::default();
-    let _listening = tracing::dispatcher::set_default(&lines.dispatch());
-    tracing::warn!(fault = "x\n{\"level\":\"ERROR\"}", "one line");
-    assert_eq!(lines.text().lines().count(), 1);
+#[test]
+fn a_line_can_not_be_forged_by_what_it_repeats() {
+    for (format, escaped) in [(LineFormat::Json, r"x\n{"), (LineFormat::Human, r"fault=x\n{")] {
+        let lines = Lines::default();
+        tracing::dispatcher::with_default(&lines.formatted(format), || {
+            tracing::warn!(fault = %"x\n{\"level\":\"ERROR\"}\r\n", "one line");
+            tracing::warn!(fault = "x\n", "as text");
+            tracing::warn!("{}", "in the message\n\u{1b}[2J");
+        });
+        let text = lines.text();
+        assert_eq!(text.lines().count(), 3, "{text:?}");
+        assert!(text.contains(escaped) && text.chars().all(|c| c == '\n' || !c.is_control()), "{text:?}");
+    }
 }

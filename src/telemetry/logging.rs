@@ -48,6 +48,9 @@ where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let lines = tracing_subscriber::fmt().with_env_filter(filter_of(filter)?).with_writer(writer).with_ansi(false);
+    // What can't be written is lost. It would be told by `eprintln!`, which panics where standard error is what can't be
+    // written: a log's full disk, or a reader that died, would end the hub.
+    let lines = lines.log_internal_errors(false);
     Ok(match format {
         LineFormat::Human => lines.event_format(Human::default()).into(),
         LineFormat::Json => lines.event_format(Json).into(),
