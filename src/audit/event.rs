@@ -173,6 +173,22 @@ impl Event {
         }
     }
 
+    /// Anybody can bring it about, as often as he likes, and without a login's place in the store.
+    pub(super) const fn is_strangers(&self) -> bool {
+        match self.name {
+            Name::AuthorizationRefused
+            | Name::TokenRefused
+            | Name::UserinfoRefused
+            | Name::IntrospectionRefused
+            | Name::RevocationRefused
+            | Name::LogoutAsked
+            | Name::LogoutRefused
+            | Name::AdminRefused => true,
+            Name::CallbackRefused | Name::StepRefused => self.login.is_none(),
+            _ => false,
+        }
+    }
+
     /// A registered service provider.
     #[must_use]
     pub fn sp(mut self, id: &ClientId) -> Self {

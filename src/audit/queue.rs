@@ -20,6 +20,9 @@ use crate::telemetry::Metrics;
 pub(super) const QUEUE: usize = 4096;
 /// With more than this waiting no new login begins, so that those under way find a place.
 const CROWDED: usize = QUEUE / 2;
+/// With more than this waiting, what strangers bring about finds no place: a flood of bad requests neither stops logins nor
+/// drives their events out.
+const FLOODED: usize = QUEUE / 4;
 /// The longest that going down waits for the disk.
 const LAST_WORDS: Duration = Duration::from_secs(5);
 
@@ -66,6 +69,9 @@ impl Shared {
     }
 
     pub(super) fn take(&self, event: Event) {
+        if event.is_strangers() && self.state.waiting.load(Ordering::Relaxed) >= FLOODED {
+            return self.state.lose();
+        }
         // Counted before it is there, so that the other side never counts below nothing.
         self.state.waiting.fetch_add(1, Ordering::Relaxed);
         match self.queue.try_send(Message::Tell(event, self.env.now())) {

@@ -29,7 +29,7 @@ const FIRST: usize = 16;
 pub struct Room {
     /// Logins that met no refusal; and as many that did.
     pub logins: usize,
-    /// Requests that never became a login.
+    /// Requests that never became a login, and tokens of logins that are forgotten.
     pub strays: usize,
 }
 
@@ -246,7 +246,14 @@ impl Timeline {
         // A refusal without a login before it: the request never became one, or its login is forgotten.
         let is_stray =
             first.code.is_some() && !matches!(first.name, Name::LoginFailed | Name::LoginRefused | Name::RegisterAnswered);
-        let (stage, shelf) = if is_stray { (Stage::Stray, Shelf::Stray) } else { (Stage::Choosing, Shelf::Well) };
+        let (stage, shelf) = match first.name {
+            _ if is_stray => (Stage::Stray, Shelf::Stray),
+            // A login that is forgotten, or another process' own: its tokens live for hours, and nobody is on the way.
+            Name::TokenIssued | Name::UserinfoTold | Name::IntrospectionActive | Name::TokenRevoked => {
+                (Stage::Granted, Shelf::Stray)
+            }
+            _ => (Stage::Choosing, Shelf::Well),
+        };
         Self { service_provider: None, stage, moments: Vec::with_capacity(if is_stray { 1 } else { 10 }), left_out: 0, shelf }
     }
 

@@ -77,6 +77,20 @@ fn a_flood_of_bad_requests_drives_no_login_out() {
     assert_eq!(recent.find(&id(10_000)).unwrap().stage, Stage::Stray);
 }
 
+/// Data providers ask about tokens for hours: longer than their logins are remembered, and at any node.
+#[test]
+fn tokens_of_forgotten_logins_are_nobody_on_the_way_and_drive_no_login_out() {
+    for name in [Name::TokenIssued, Name::UserinfoTold, Name::IntrospectionActive, Name::TokenRevoked] {
+        let (recent, _) = recent(SHARDS, SHARDS);
+        recent.note(&of(Name::AuthorizationReceived, 0));
+        (1..=1000).for_each(|number| recent.note(&of(name, number)));
+        assert!(recent.find(&id(0)).is_some(), "{name:?}");
+        assert_eq!(recent.live(Duration::from_secs(60)).by_stage, [1, 0, 0, 0], "{name:?}");
+        let told = recent.find(&id(1000)).unwrap();
+        assert_eq!((told.stage, told.is_whole()), (Stage::Granted, false), "{name:?}");
+    }
+}
+
 #[test]
 fn an_endless_login_takes_no_more_room_than_another() {
     let (recent, _) = recent(16, 16);

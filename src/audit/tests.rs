@@ -1,6 +1,7 @@
-//! What a disk and a crash may do to a log; in [`attacks`], what a person may.
+//! What a disk and a crash may do to a log; in [`attacks`], what a person may who has it; in [`floods`], who has not.
 
 mod attacks;
+mod floods;
 
 use std::fs;
 use std::path::{Path, PathBuf};

@@ -22,10 +22,13 @@ use crate::token::Signer;
 
 /// Bytes of lines that wait for a sink which refuses them.
 const PENDING: usize = 4 << 20;
+/// The part of them that strangers can fill, so that the rest is there for logins.
+const STRANGERS: usize = PENDING / 4;
 /// Between two checkpoints.
 const MINUTE: Duration = Duration::from_secs(60);
 /// Between two looks at the clock, and two tries at a sink that refused.
 const TICK: Duration = Duration::from_millis(500);
+
 /// Where lines go. Its calls may block: only the writer's thread makes them.
 pub trait Sink: Send {
     /// As [`io::Write::write`]: some of the bytes may be taken, and an error means none.
@@ -187,7 +190,8 @@ impl Writer {
 
     /// Into the chain; or, where the sink has refused too much for too long, counted as lost before it has a number.
     fn append(&mut self, event: &Event, at: Timestamp) {
-        if self.pending.len() > PENDING {
+        let room = if event.is_strangers() { STRANGERS } else { PENDING };
+        if self.pending.len() > room {
             return self.state.lose();
         }
         self.chain.append(&mut self.pending, event, at, &self.means.node);
