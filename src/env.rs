@@ -147,6 +147,11 @@ impl HandClock {
     pub fn advance(&self, by: Duration) {
         self.0.fetch_add(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
     }
+
+    /// As a machine's clock that was ahead is corrected.
+    pub fn set_back(&self, by: Duration) {
+        self.0.fetch_sub(u64::try_from(by.as_millis()).unwrap_or(u64::MAX), Ordering::SeqCst);
+    }
 }
 
 impl Clock for HandClock {

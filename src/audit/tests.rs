@@ -1,6 +1,8 @@
-//! What a disk and a crash may do to a log; in [`attacks`], what a person may who has it; in [`floods`], who has not.
+//! What a disk and a crash may do to a log; in [`attacks`], what a person may who has it; in [`floods`], who has not; in
+//! [`clock`], what the time may.
 
 mod attacks;
+mod clock;
 mod floods;
 
 use std::fs;

@@ -152,7 +152,7 @@ impl Writer {
                     return None;
                 }
             }
-            if self.means.env.now().since(self.sealed_at) >= MINUTE {
+            if self.is_time_to_seal() {
                 self.seal();
                 self.unsynced = true;
             }
@@ -196,6 +196,12 @@ impl Writer {
         }
         self.chain.append(&mut self.pending, event, at, &self.means.node);
         self.means.metrics.audit_written(event.name.as_str());
+    }
+
+    /// A clock that was set back must not leave the log unsealed until it is where it was.
+    fn is_time_to_seal(&self) -> bool {
+        let now = self.means.env.now();
+        now < self.sealed_at || now.since(self.sealed_at) >= MINUTE
     }
 
     /// A checkpoint over the line before. Without a key the next try is a minute later.
