@@ -52,6 +52,7 @@ impl TestHub {
     async fn operator(&self) -> String {
         let answer = self.sign_in(ADMIN_TOKEN, "/admin/", "same-origin").await;
         assert_eq!((answer.status, answer.header("location")), (303, "/admin/"));
+        assert_eq!(answer.header("cache-control"), "no-store", "a cache that keeps it lets others in");
         answer.header("set-cookie").split(';').next().unwrap().to_owned()
     }
 

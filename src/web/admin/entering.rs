@@ -4,7 +4,7 @@
 
 use actix_web::dev::ServiceRequest;
 use actix_web::http::Method;
-use actix_web::http::header::{AUTHORIZATION, HeaderValue, RETRY_AFTER, SET_COOKIE};
+use actix_web::http::header::{AUTHORIZATION, CACHE_CONTROL, HeaderValue, RETRY_AFTER, SET_COOKIE};
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -85,6 +85,7 @@ fn with_cookie(mut response: HttpResponse, cookie: &actix_web::cookie::Cookie<'_
     // A value of our own making always fits into a header.
     if let Ok(value) = HeaderValue::from_str(&cookie.to_string()) {
         response.headers_mut().insert(SET_COOKIE, value);
+        response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("no-store"));
     }
     response
 }
