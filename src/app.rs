@@ -5,8 +5,10 @@
 pub mod administer;
 mod audit;
 pub mod check;
+mod codes;
 mod counted;
 pub mod explain;
+mod fault;
 pub mod handed;
 pub mod health;
 mod keys;
@@ -35,6 +37,7 @@ use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 
 pub use self::check::{Findings, check, probe, probe_client_keys};
+pub use self::fault::BuildFault;
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
 use self::pulse::Pulse;
@@ -50,17 +53,14 @@ use crate::actor::registry::{self, Registry};
 use crate::actor::{Logins, Logouts, Means};
 use crate::audit::Audit;
 use crate::config::{Current, Loaded};
-use crate::connector;
 use crate::env::Env;
 use crate::grant::mistakes::Mistakes;
 use crate::grant::subjects::Subjects;
 use crate::grant::{AssertionRoom, Gate, Grants, Lives};
 use crate::ids::Secret;
 use crate::session;
-use crate::store::redis::RedisFault;
 use crate::telemetry::Metrics;
 use crate::telemetry::export::Queue;
-use crate::token::keyfiles;
 use crate::token::keyring::JWKS_CACHE;
 use crate::web::admin::{self, Admin};
 use crate::web::cookies::Cookies;
@@ -72,43 +72,6 @@ use crate::web::{Hub, Sandbox, routes};
 
 /// A connection that sends no whole request head in this time is closed.
 const HEAD_LIMIT: Duration = Duration::from_secs(5);
-
-/// Why a program can't be put together; each says what to mend.
-#[derive(thiserror::Error, Debug)]
-pub enum BuildFault {
-    #[error(transparent)]
-    Keys(#[from] keyfiles::KeyFileFault),
-    #[error("the signing keys can't be used for verification: {0}")]
-    OwnKeys(#[from] crate::token::verify::OpenFault),
-    #[error("the connector {id} can't work: {fault}")]
-    Connector { id: String, fault: connector::ConnectorRefused },
-    #[error(transparent)]
-    Audit(#[from] crate::audit::AuditFault),
-    #[error("traces can't be exported: {0}; mend [traces]")]
-    Traces(String),
-    #[error(transparent)]
-    Blocks(#[from] crate::actor::blocks::BlocksFault),
-    #[error(transparent)]
-    Store(#[from] RedisFault),
-    #[error("the register can't be loaded: {0}")]
-    Register(String),
-    #[error(transparent)]
-    SubjectKey(#[from] crate::identity::sub::SubjectKeyFault),
-    #[error(transparent)]
-    ClientKeys(#[from] crate::grant::client_keys::DirectoryFault),
-    #[error(transparent)]
-    Shell(#[from] crate::web::shell::ShellFault),
-    #[error(transparent)]
-    Telemetry(#[from] crate::telemetry::TelemetryFault),
-    #[error("the discovery document can't be written: {0}")]
-    Discovery(#[from] serde_json::Error),
-    #[error("{}", lines(.0))]
-    Several(Vec<Self>),
-}
-
-fn lines(faults: &[BuildFault]) -> String {
-    faults.iter().map(ToString::to_string).collect::<Vec<_>>().join("\n")
-}
 
 /// What a program is made of besides its configuration.
 pub struct Parts {
@@ -154,6 +117,7 @@ impl Program {
             client_keys,
             keys,
             connector_means,
+            codes,
             plans,
             register,
             blocks,
@@ -164,6 +128,7 @@ impl Program {
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
         let store::Opened { store, complaint } = store::open(loaded, &env, &metrics)?;
+        codes.wait_in(&store);
         let traces = traces.start();
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
         let recent = audit::recent(loaded, &env);

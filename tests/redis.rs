@@ -22,8 +22,16 @@ use passerelle::store::{Capacities, Draft, Family, Key, Kind, Replaced, Store, S
 use passerelle::telemetry::Metrics;
 use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
 
-const ROOMY: Capacities =
-    Capacities { logins: 10_000, sessions: 10_000, grants: 10_000, logouts: 10_000, parked: 10_000, assertions: 10_000 };
+const ROOMY: Capacities = Capacities {
+    logins: 10_000,
+    sessions: 10_000,
+    grants: 10_000,
+    logouts: 10_000,
+    parked: 10_000,
+    assertions: 10_000,
+    own_codes: 10_000,
+    blocks: 10,
+};
 
 fn at(seconds: u64) -> Timestamp {
     Timestamp::from_seconds(1_800_000_000 + seconds)

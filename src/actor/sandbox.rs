@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use super::registry::Connectors;
 use crate::assurance::Level;
+use crate::connector::one_time::CodeFault;
 use crate::connector::persona::{ChoiceFault, Person};
 use crate::ids::ConnectorId;
 
@@ -36,6 +37,8 @@ pub enum SandboxRefusal {
     Malformed,
     #[error("too many choices wait to be used")]
     Full,
+    #[error("the choice can not be kept")]
+    Unkept,
 }
 
 impl Connectors {
@@ -58,12 +61,13 @@ impl Connectors {
     ///
     /// # Errors
     /// Why there is none.
-    pub fn sandbox_choose(&self, id: &ConnectorId, form: &[(String, String)]) -> Result<String, SandboxRefusal> {
+    pub async fn sandbox_choose(&self, id: &ConnectorId, form: &[(String, String)]) -> Result<String, SandboxRefusal> {
         let connector = self.connector(id).ok_or(SandboxRefusal::Unknown)?;
         let sandbox = connector.sandbox().ok_or(SandboxRefusal::Unknown)?;
-        sandbox.choose(form).map_err(|fault| match fault {
+        sandbox.choose(form).await.map_err(|fault| match fault {
             ChoiceFault::Field(_) => SandboxRefusal::Malformed,
-            ChoiceFault::Full => SandboxRefusal::Full,
+            ChoiceFault::Unkept(CodeFault::Full) => SandboxRefusal::Full,
+            ChoiceFault::Unkept(CodeFault::Away(_)) => SandboxRefusal::Unkept,
         })
     }
 }

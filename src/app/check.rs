@@ -5,6 +5,7 @@ mod sample;
 
 use std::sync::Arc;
 
+use super::codes::Codes;
 use super::prepare::{connector_means, plan, prepare};
 use super::{BuildFault, Keys, identity_source, register};
 use crate::audit::file;
@@ -37,7 +38,7 @@ pub type Findings = Vec<(String, Result<(), String>)>;
 /// A connector or the register can't be built.
 pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
     // Metadata and keys are public: nothing is proven to, or opened of, an identity provider here.
-    let means = connector_means(loaded, env, None);
+    let means = connector_means(loaded, env, None, &Codes::default());
     let mut findings = Vec::new();
     for (configured, fields) in loaded.files.connectors().values() {
         let plan = plan(configured, fields, &means)?;

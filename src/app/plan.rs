@@ -3,6 +3,7 @@
 use std::net::SocketAddr;
 
 use super::BuildFault;
+use super::codes::Codes;
 use super::prepare::{connector_means, plan};
 use crate::config::Loaded;
 use crate::config::access::from_this_machine;
@@ -44,7 +45,7 @@ pub async fn in_use(listen: SocketAddr) -> Result<Outline, NotInUse> {
 /// Connectors that are well described and could not work all the same.
 #[must_use]
 pub fn faults(loaded: &Loaded, env: &Env) -> Vec<BuildFault> {
-    let means = connector_means(loaded, env, None);
+    let means = connector_means(loaded, env, None, &Codes::default());
     let connectors = loaded.files.connectors();
     connectors.values().filter_map(|(configured, fields)| plan(configured, fields, &means).err()).collect()
 }

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+use super::codes::Codes;
 use super::traces::{self, Traces};
 use super::{BuildFault, Keys, keys, register};
 use crate::actor::blocks::Blocks;
@@ -35,6 +36,7 @@ pub(super) struct Prepared {
     pub client_keys: Arc<KeyDirectory>,
     pub keys: keys::Read,
     pub connector_means: connector::Means,
+    pub codes: Codes,
     pub plans: Vec<Plan>,
     pub register: register::Read,
     pub blocks: Blocks,
@@ -58,7 +60,8 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
         .zip(metrics.as_ref())
         .and_then(|(federation, metrics)| keep(&mut faults, KeyDirectory::new(federation, metrics).map(Arc::new)));
     let keys = keep(&mut faults, keys::read(&settings.keys, now, keys));
-    let connector_means = connector_means(loaded, env, keys.as_ref());
+    let codes = Codes::default();
+    let connector_means = connector_means(loaded, env, keys.as_ref(), &codes);
     let described = loaded.files.connectors();
     let plans: Vec<_> =
         described.values().map(|(configured, fields)| keep(&mut faults, plan(configured, fields, &connector_means))).collect();
@@ -80,6 +83,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
             client_keys: client_keys?,
             keys: keys?,
             connector_means,
+            codes,
             plans: plans.into_iter().collect::<Option<_>>()?,
             register: register?,
             blocks: blocks?,
@@ -98,13 +102,14 @@ fn keep<T, F: Into<BuildFault>>(faults: &mut Vec<BuildFault>, made: Result<T, F>
 }
 
 /// Without keys nothing starts, but the connectors' files are looked at all the same.
-pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Read>) -> connector::Means {
+pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Read>, codes: &Codes) -> connector::Means {
     let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
     connector::Means {
         env: env.clone(),
         keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
         sandbox: if loaded.settings.sandbox { connector::Sandbox::On } else { connector::Sandbox::Off },
         guards: Guards::default(),
+        codes: Arc::new(codes.clone()),
     }
 }
 

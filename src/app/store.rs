@@ -17,6 +17,10 @@ const LOGOUTS: usize = 50_000;
 /// Logout requests that came by POST wait for one redirect. Anybody with an ID token can send them, so they have places
 /// of their own; whoever finds none goes on without.
 const PARKED: usize = 10_000;
+/// Codes of the hub's own login pages wait for one redirect, and take their places for a minute at most.
+const OWN_CODES: usize = 50_000;
+/// One record; more places only for servers that have lost it, and get it again.
+const BLOCKS: usize = 100;
 
 /// Why the store does not answer, as far as is known without asking.
 pub(super) type Complaint = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -78,5 +82,7 @@ const fn capacities(limits: &Limits) -> Capacities {
         parked: PARKED,
         // A code is redeemed with one assertion at most, and an assertion is kept for minutes, as a code's tombstone is.
         assertions: limits.grants,
+        own_codes: OWN_CODES,
+        blocks: BLOCKS,
     }
 }

@@ -14,6 +14,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use async_trait::async_trait;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
@@ -63,6 +64,7 @@ pub struct LdapConnector {
 }
 
 /// What a code stands for.
+#[derive(Serialize, Deserialize)]
 struct Proven {
     subject: Secret<String>,
     claims: Map<String, Value>,
@@ -86,6 +88,7 @@ impl LdapConnector {
         };
         Ok(Self {
             issuer: format!("urn:passerelle:ldap:{id}"),
+            proven: OneTimeCodes::new(&id, means.codes),
             id,
             subject_attribute: kind.subject_attribute.clone(),
             attributes: kind.attributes.clone(),
@@ -93,7 +96,6 @@ impl LdapConnector {
             agreement: super::agreement(file),
             names: Tries::new(WRONG_FOR_A_NAME, WAIT, &means.env),
             logins: Tries::new(WRONG_IN_A_LOGIN, WAIT, &means.env),
-            proven: OneTimeCodes::new(),
             env: means.env,
         })
     }
@@ -141,10 +143,7 @@ impl LdapConnector {
             Ok(Some(entry)) => {
                 counted.forgive();
                 let proven = self.proven(&entry)?;
-                let code = self
-                    .proven
-                    .keep(&typed.state, proven, &self.env)
-                    .map_err(|full| ConnectorFault::new(ErrorCode::IdpBusy, full.to_string()))?;
+                let code = self.proven.keep(&typed.state, &proven, &self.env).await?;
                 let mut query = Serializer::new(String::new());
                 query.append_pair("code", &code).append_pair("state", &typed.state).append_pair("iss", &self.issuer);
                 Ok(SignedIn::Yes(Secret::new(query.finish())))
@@ -226,9 +225,7 @@ impl Connector for LdapConnector {
 
     async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
         let code = code_flow::judge_arrival(&self.issuer, CLIENT_ID, &attempt, arrival)?;
-        let proven = self.proven.take(code.reveal(), &attempt.state, self.env.now()).ok_or_else(|| {
-            ConnectorFault::new(ErrorCode::IdpCodeRefused, "the code is unknown, used, expired or another attempt's")
-        })?;
+        let proven = self.proven.take(code.reveal(), &attempt.state, self.env.now()).await?;
         let judged = self.agreement.judge(None, self.agreement.to_ask(attempt.level));
         Ok(Authentication {
             connector: self.id.clone(),

@@ -156,6 +156,7 @@ mod tests {
             keys: Arc::clone(&world.keys),
             sandbox: crate::connector::Sandbox::Off,
             guards: crate::egress::shared::Guards::default(),
+            codes: crate::connector::one_time::in_memory::codes(),
         };
         let file = toml::from_str(&text).unwrap();
         let connector = crate::connector::build("fake".into(), &file, Some(Secret::new(SECRET.to_owned())), means).unwrap();

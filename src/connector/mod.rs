@@ -11,7 +11,7 @@ pub mod ldap;
 mod mapped;
 pub mod oauth2;
 pub mod oidc;
-mod one_time;
+pub mod one_time;
 pub mod own_page;
 pub mod persona;
 
@@ -25,6 +25,7 @@ use self::finding::{Examination, Finding};
 use self::ldap::LdapConnector;
 use self::oauth2::Oauth2Connector;
 use self::oidc::OidcConnector;
+use self::one_time::CodeStore;
 use self::own_page::PasswordPage;
 use self::persona::PersonaConnector;
 use crate::assurance::Level;
@@ -131,6 +132,8 @@ pub struct Means {
     pub sandbox: Sandbox,
     /// The way out, shared by connectors with the same rules for it.
     pub guards: Guards,
+    /// Where codes of the hub's own login pages wait for their callback.
+    pub codes: Arc<dyn CodeStore>,
 }
 
 /// Builds the connector that a file describes: one line for each kind. `client_secret` is the resolved one, where the
@@ -152,7 +155,7 @@ pub fn build(
         ConnectorKind::Oidc(kind) => Arc::new(OidcConnector::new(id.clone(), file, kind, client_secret, means)?),
         ConnectorKind::Oauth2(kind) => Arc::new(Oauth2Connector::new(id.clone(), file, kind, client_secret, means)?),
         ConnectorKind::Ldap(kind) => Arc::new(LdapConnector::new(id.clone(), file, kind, client_secret, means)?),
-        ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id.clone(), file, kind, means.env, means.sandbox)?),
+        ConnectorKind::Persona(kind) => Arc::new(PersonaConnector::new(id.clone(), file, kind, means)?),
     };
     Ok(mapped::around(id, connector, mapping))
 }

@@ -7,13 +7,13 @@
 use std::collections::BTreeMap;
 
 use async_trait::async_trait;
-use serde::Deserialize;
+use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 use url::form_urlencoded::Serializer;
 
 use super::finding::{Examination, Finding};
-use super::one_time::OneTimeCodes;
-use super::{Connector, ConnectorFault, ConnectorRefused, Sandbox, own_page};
+use super::one_time::{CodeFault, OneTimeCodes};
+use super::{Connector, ConnectorFault, ConnectorRefused, Means, Sandbox, own_page};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::{self, Told};
@@ -24,6 +24,7 @@ use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use crate::protocol::catalogue::ErrorCode;
 
 /// The sandbox's own login page: what it offers, and what becomes of a choice.
+#[async_trait]
 pub trait SandboxPage: Send + Sync {
     fn offer(&self) -> Offer<'_>;
 
@@ -32,8 +33,8 @@ pub trait SandboxPage: Send + Sync {
     /// `failure` (absent or empty for none). Other fields are ignored.
     ///
     /// # Errors
-    /// Which field is missing or not among what is offered.
-    fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault>;
+    /// Which field is missing or not among what is offered; or the choice can't be kept until its callback.
+    async fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault>;
 }
 
 /// What the page offers, in the order to show it.
@@ -45,16 +46,17 @@ pub struct Offer<'a> {
     pub failures: &'static [Failure],
 }
 
-#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum ChoiceFault {
     #[error("the field {0} is missing, or its value is not one of those offered")]
     Field(&'static str),
-    #[error("too many choices wait to be used; try again in a minute")]
-    Full,
+    #[error("the choice can not be kept: {0}")]
+    Unkept(#[from] CodeFault),
 }
 
 /// What can be made to go wrong.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
 pub enum Failure {
     /// The person gives up: `access_denied`.
     Cancel,
@@ -85,7 +87,7 @@ impl Failure {
 }
 
 /// A fictional person, as the persons file writes them.
-#[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Person {
     /// Their `sub` here.
@@ -124,8 +126,17 @@ pub struct PersonaConnector {
     picked: OneTimeCodes<Picked>,
 }
 
+/// What a form asks for.
+enum Choice {
+    /// OAuth's word for a failure that is an answer without a code.
+    Error(&'static str),
+    Picked(Box<Picked>),
+}
+
 /// What a code stands for.
+#[derive(Serialize, Deserialize)]
 struct Picked {
+    /// As they are here: other nodes may have another persons file.
     person: Person,
     level: Level,
     methods: Vec<String>,
@@ -136,13 +147,8 @@ struct Picked {
 impl PersonaConnector {
     /// # Errors
     /// The sandbox is off, or the persons file can't be used.
-    pub fn new(
-        id: ConnectorId,
-        file: &ConnectorFile,
-        kind: &PersonaKind,
-        env: Env,
-        sandbox: Sandbox,
-    ) -> Result<Self, ConnectorRefused> {
+    pub fn new(id: ConnectorId, file: &ConnectorFile, kind: &PersonaKind, means: Means) -> Result<Self, ConnectorRefused> {
+        let Means { env, sandbox, codes, .. } = means;
         if sandbox == Sandbox::Off {
             let mend =
                 "anybody can be anybody here; remove this file, or set sandbox = true in passerelle.toml (never in production)";
@@ -153,11 +159,11 @@ impl PersonaConnector {
         }
         Ok(Self {
             issuer: format!("urn:passerelle:sandbox:{id}"),
+            picked: OneTimeCodes::new(&id, codes),
             id,
             env,
             persons: persons(kind)?,
             agreement: super::agreement(file),
-            picked: OneTimeCodes::new(),
         })
     }
 
@@ -185,52 +191,49 @@ fn persons(kind: &PersonaKind) -> Result<Vec<Person>, ConnectorRefused> {
     Ok(persons)
 }
 
+#[async_trait]
 impl SandboxPage for PersonaConnector {
     fn offer(&self) -> Offer<'_> {
         Offer { persons: &self.persons, levels: self.offered_levels().collect(), methods: amr::METHODS, failures: Failure::ALL }
     }
 
-    fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault> {
-        let field = |name: &'static str| {
-            let value = form.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
-            value.filter(|value| !value.is_empty()).ok_or(ChoiceFault::Field(name))
-        };
-        let state = field("state")?;
+    async fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault> {
+        let state = field(form, "state")?;
         if state.len() > LONGEST_STATE {
             return Err(ChoiceFault::Field("state"));
         }
-        let failure = match field("failure") {
+        let (name, value) = match self.choice(form)? {
+            Choice::Error(error) => ("error", error.to_owned()),
+            Choice::Picked(picked) => ("code", self.picked.keep(state, &picked, &self.env).await?),
+        };
+        let mut query = Serializer::new(String::new());
+        Ok(query.append_pair(name, &value).append_pair("state", state).append_pair("iss", &self.issuer).finish())
+    }
+}
+
+fn field<'f>(form: &'f [(String, String)], name: &'static str) -> Result<&'f str, ChoiceFault> {
+    let value = form.iter().find(|(field, _)| field == name).map(|(_, value)| value.as_str());
+    value.filter(|value| !value.is_empty()).ok_or(ChoiceFault::Field(name))
+}
+
+impl PersonaConnector {
+    fn choice(&self, form: &[(String, String)]) -> Result<Choice, ChoiceFault> {
+        let failure = match field(form, "failure") {
             Ok(name) => {
                 Some(Failure::ALL.iter().find(|failure| failure.as_str() == name).copied().ok_or(ChoiceFault::Field("failure"))?)
             }
             Err(_) => None,
         };
-        let oauth_error = match failure {
-            Some(Failure::Cancel) => Some("access_denied"),
-            Some(Failure::Error) => Some("server_error"),
-            _ => None,
-        };
-        let mut query = Serializer::new(String::new());
-        match oauth_error {
-            Some(error) => query.append_pair("error", error),
-            None => {
-                let picked = self.picked(&field, form, failure)?;
-                query.append_pair("code", &self.picked.keep(state, picked, &self.env).map_err(|_| ChoiceFault::Full)?)
-            }
-        };
-        Ok(query.append_pair("state", state).append_pair("iss", &self.issuer).finish())
+        match failure {
+            Some(Failure::Cancel) => Ok(Choice::Error("access_denied")),
+            Some(Failure::Error) => Ok(Choice::Error("server_error")),
+            _ => Ok(Choice::Picked(Box::new(self.picked(form, failure)?))),
+        }
     }
-}
 
-impl PersonaConnector {
-    fn picked<'f>(
-        &self,
-        field: &impl Fn(&'static str) -> Result<&'f str, ChoiceFault>,
-        form: &[(String, String)],
-        failure: Option<Failure>,
-    ) -> Result<Picked, ChoiceFault> {
-        let id = field("person")?;
-        let level = field("level")?;
+    fn picked(&self, form: &[(String, String)], failure: Option<Failure>) -> Result<Picked, ChoiceFault> {
+        let id = field(form, "person")?;
+        let level = field(form, "level")?;
         let methods: Vec<String> =
             form.iter().filter(|(name, value)| name == "method" && !value.is_empty()).map(|(_, value)| value.clone()).collect();
         if methods.len() > amr::METHODS.len() || methods.iter().any(|method| !amr::registered(method)) {
@@ -277,9 +280,7 @@ impl Connector for PersonaConnector {
         let code = arrival
             .code
             .ok_or_else(|| ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there"))?;
-        let picked = self.picked.take(code.reveal(), &attempt.state, self.env.now()).ok_or_else(|| {
-            ConnectorFault::new(ErrorCode::IdpCodeRefused, "the code is unknown, used, expired or another attempt's")
-        })?;
+        let picked = self.picked.take(code.reveal(), &attempt.state, self.env.now()).await?;
         if picked.failure == Some(Failure::LevelTooLow) {
             return Err(ConnectorFault::new(ErrorCode::AcrTooLow, "too low a level was picked in the sandbox"));
         }

@@ -16,8 +16,16 @@ pub use against_a_model::agrees_with_a_simple_model;
 pub use races::*;
 pub use rules::*;
 
-pub const ROOMY: Capacities =
-    Capacities { logins: 1000, sessions: 1000, grants: 1000, logouts: 1000, parked: 1000, assertions: 1000 };
+pub const ROOMY: Capacities = Capacities {
+    logins: 1000,
+    sessions: 1000,
+    grants: 1000,
+    logouts: 1000,
+    parked: 1000,
+    assertions: 1000,
+    own_codes: 1000,
+    blocks: 1000,
+};
 
 macro_rules! conformance {
     ($factory:path) => {

@@ -23,6 +23,8 @@ pub struct MeteredStore {
     logout: Meters,
     parked: Meters,
     assertion: Meters,
+    own_code: Meters,
+    blocks: Meters,
     revoke: StoreMeter,
 }
 
@@ -39,6 +41,8 @@ impl MeteredStore {
             logout: meters(Kind::Logout),
             parked: meters(Kind::Parked),
             assertion: meters(Kind::Assertion),
+            own_code: meters(Kind::OwnCode),
+            blocks: meters(Kind::Blocks),
             revoke: metrics.store_meter("family", "revoke"),
         }
     }
@@ -66,6 +70,8 @@ impl MeteredStore {
             Kind::Logout => &self.logout,
             Kind::Parked => &self.parked,
             Kind::Assertion => &self.assertion,
+            Kind::OwnCode => &self.own_code,
+            Kind::Blocks => &self.blocks,
         }
     }
 }
@@ -84,6 +90,7 @@ pub fn report_records(store: &dyn Store, capacities: &Capacities, metrics: &Metr
         ("logouts", count(Kind::Logout), capacities.logouts),
         ("parked_logouts", count(Kind::Parked), capacities.parked),
         ("assertions", count(Kind::Assertion), capacities.assertions),
+        ("own_codes", count(Kind::OwnCode), capacities.own_codes),
     ];
     for (pool, records, capacity) in pools {
         metrics.store_pool(pool, records, capacity);
@@ -175,6 +182,8 @@ const fn word(kind: Kind) -> &'static str {
         Kind::Logout => "logout",
         Kind::Parked => "parked_logout",
         Kind::Assertion => "assertion",
+        Kind::OwnCode => "own_code",
+        Kind::Blocks => "blocks",
     }
 }
 

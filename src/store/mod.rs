@@ -31,6 +31,10 @@ pub enum Kind {
     Parked,
     /// The id of a client assertion that was used.
     Assertion,
+    /// What was proven on a login page of the hub's own, until its callback.
+    OwnCode,
+    /// The kill switches by command: one record.
+    Blocks,
 }
 
 /// How many records of each kind are admitted, tombstones included.
@@ -43,6 +47,8 @@ pub struct Capacities {
     pub logouts: usize,
     pub parked: usize,
     pub assertions: usize,
+    pub own_codes: usize,
+    pub blocks: usize,
 }
 
 /// A record's key: its kind, and a name that is already a hash wherever the plain value is a secret.

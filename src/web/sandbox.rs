@@ -35,9 +35,10 @@ pub async fn pick(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<Str
     let Ok(picked) = form::body(&request, body).await else {
         return problem::bad_request(&hub, &request, ErrorCode::BadRequest);
     };
-    match hub.connectors.sandbox_choose(&id, picked.pairs()) {
+    match hub.connectors.sandbox_choose(&id, picked.pairs()).await {
         Ok(query) => see_other(&format!("{BASE_PATH}/callback/{id}?{query}")),
         Err(SandboxRefusal::Unknown) => problem::outside(&hub, &request, ErrorCode::NotFound),
+        Err(SandboxRefusal::Unkept) => problem::outside(&hub, &request, ErrorCode::StoreUnavailable),
         Err(SandboxRefusal::Full) => problem::outside(&hub, &request, ErrorCode::Busy),
         Err(SandboxRefusal::Malformed) => problem::bad_request(&hub, &request, ErrorCode::BadRequest),
     }

@@ -109,8 +109,8 @@ impl TestHub {
         Self::on(folder).await
     }
 
-    /// Several hubs that share a store, behind one address that sends each request to another of them. Only what the
-    /// sandbox keeps between its own page and its callback stays with one. Gives what each of them counts, too.
+    /// Several hubs that share a store, behind one address that sends each request to another of them. Gives what each of
+    /// them counts, too.
     pub async fn several(count: u64, settings: &str) -> (Self, Vec<Arc<Metrics>>) {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
@@ -130,8 +130,7 @@ impl TestHub {
         behind.serve = Box::new(move |request| {
             let request = request.to_request();
             turn.set(turn.get() + 1);
-            let stays = ["/callback/", "/sandbox/"].iter().any(|part| request.path().contains(part));
-            let app = Rc::clone(&apps[if stays { 0 } else { turn.get() % apps.len() }]);
+            let app = Rc::clone(&apps[turn.get() % apps.len()]);
             Box::pin(async move {
                 match try_call_service(app.as_ref(), request).await {
                     Ok(response) => response.into_parts().1.map_into_boxed_body(),

@@ -149,5 +149,6 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
     // Most wait at the choice, or away at their identity provider; whoever is at the consent page carries an identity.
     assert!(told.iter().take(2).all(|(.., bytes)| *bytes <= 1024), "a waiting login takes under 1 KiB: {told:?}");
     assert!(told.iter().all(|(.., bytes)| *bytes <= 1152), "{told:?}");
-    assert!(before - start <= 19, "calls in a whole login: {told:?}");
+    // Two of them are for the code of the sandbox page, which stands in for an identity provider.
+    assert!(before - start <= 21, "calls in a whole login: {told:?}");
 }

@@ -9,6 +9,7 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::sample::{self, Sample};
+use crate::app::codes::Codes;
 use crate::config::connectors::Draft;
 use crate::config::mapping;
 use crate::config::model::{ConnectorFile, ConnectorKind, OidcKind, SubjectSource, UpstreamAuthMethod};
@@ -121,7 +122,8 @@ fn built(draft: &Draft, around: &Surroundings, env: &Env) -> Result<Option<Arc<d
         config::Sandbox::Off => connector::Sandbox::Off,
     };
     let keys = Arc::new(ArcSwap::from_pointee(keys));
-    let means = connector::Means { env: env.clone(), keys, sandbox, guards: Guards::default() };
+    let means =
+        connector::Means { env: env.clone(), keys, sandbox, guards: Guards::default(), codes: Arc::new(Codes::default()) };
     let built = connector::build(draft.id.clone(), file, draft.client_secret.clone(), means);
     built.map(Some).map_err(|fault| Finding::fault("file", format!("{} can't work", fault.key), fault.mend))
 }

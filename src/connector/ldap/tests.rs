@@ -114,6 +114,7 @@ fn connector(url: &str, more: &str, clock: &Arc<HandClock>) -> Result<LdapConnec
         keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
         sandbox: Sandbox::Off,
         guards: Guards::default(),
+        codes: crate::connector::one_time::in_memory::codes(),
     };
     LdapConnector::new("town".into(), &file, kind, Some(Secret::new("hub's own".into())), means)
 }

@@ -127,7 +127,13 @@ fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, 
     let ConnectorKind::Oauth2(kind) = &file.kind else { panic!("not oauth2") };
     let env = Env::new(Arc::new(HandClock::at(Timestamp::from_seconds(NOW))), Arc::new(SeededEntropy::new(3)));
     let keys = Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
-    let means = Means { env, keys, sandbox: Sandbox::Off, guards: Guards::default() };
+    let means = Means {
+        env,
+        keys,
+        sandbox: Sandbox::Off,
+        guards: Guards::default(),
+        codes: crate::connector::one_time::in_memory::codes(),
+    };
     Oauth2Connector::new("hosting".into(), &file, kind, Some(Secret::new(SECRET.into())), means)
 }
 

@@ -99,6 +99,7 @@ fn a_method_with_a_secret_needs_one() {
         keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
         sandbox: Sandbox::Off,
         guards: Guards::default(),
+        codes: crate::connector::one_time::in_memory::codes(),
     };
     let refused = OidcConnector::new("fake".into(), &file, kind, None, means).err().unwrap();
     assert_eq!(refused.key, "kind.oidc.client_secret");

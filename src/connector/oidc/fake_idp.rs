@@ -181,7 +181,13 @@ impl World {
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
         let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-        let means = Means { env, keys: Arc::clone(&keys), sandbox: Sandbox::Off, guards: Guards::default() };
+        let means = Means {
+            env,
+            keys: Arc::clone(&keys),
+            sandbox: Sandbox::Off,
+            guards: Guards::default(),
+            codes: crate::connector::one_time::in_memory::codes(),
+        };
         let connector = connector_of(&server.base(), more, "internal_hosts = [\"127.0.0.1\"]", means).unwrap();
         Self { script, clock, connector, keys, server }
     }
@@ -217,7 +223,18 @@ impl World {
 
 pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<OidcConnector, ConnectorRefused> {
     let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-    connector_of(issuer, more, internal, Means { env, keys, sandbox: Sandbox::Off, guards: Guards::default() })
+    connector_of(
+        issuer,
+        more,
+        internal,
+        Means {
+            env,
+            keys,
+            sandbox: Sandbox::Off,
+            guards: Guards::default(),
+            codes: crate::connector::one_time::in_memory::codes(),
+        },
+    )
 }
 
 fn connector_of(issuer: &str, more: &str, internal: &str, means: Means) -> Result<OidcConnector, ConnectorRefused> {

@@ -2,10 +2,16 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use super::*;
+use crate::connector::one_time::in_memory;
 use crate::env::{HandClock, SeededEntropy};
 
 fn file(levels: &str) -> ConnectorFile {
     toml::from_str(&format!("name = {{ en = \"X\" }}\namr = [\"pwd\"]\n{levels}\nkind.persona = {{}}")).unwrap()
+}
+
+fn means(env: Env, sandbox: Sandbox) -> Means {
+    let keys = Arc::new(arc_swap::ArcSwap::from_pointee(crate::token::UpstreamKeys::none()));
+    Means { env, keys, sandbox, guards: crate::egress::shared::Guards::default(), codes: in_memory::codes() }
 }
 
 fn sandbox() -> (Arc<HandClock>, PersonaConnector) {
@@ -13,7 +19,7 @@ fn sandbox() -> (Arc<HandClock>, PersonaConnector) {
     let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(7)));
     let file = file("levels = { lowest = \"eidas1\", highest = \"eidas2\" }");
     let kind = PersonaKind { persons: None };
-    (clock, PersonaConnector::new("sun".into(), &file, &kind, env, Sandbox::On).unwrap())
+    (clock, PersonaConnector::new("sun".into(), &file, &kind, means(env, Sandbox::On)).unwrap())
 }
 
 fn departure() -> Departure {
@@ -68,7 +74,8 @@ fn arrival(query: &str) -> Arrival {
 #[test]
 fn persona_is_refused_outside_a_sandbox() {
     let file = file("levels = { lowest = \"eidas1\", highest = \"eidas1\" }");
-    let refused = PersonaConnector::new("sun".into(), &file, &PersonaKind { persons: None }, Env::system(), Sandbox::Off).err();
+    let off = means(Env::system(), Sandbox::Off);
+    let refused = PersonaConnector::new("sun".into(), &file, &PersonaKind { persons: None }, off).err();
     assert_eq!(refused.unwrap().key, "kind.persona");
 }
 
@@ -77,7 +84,7 @@ async fn a_picked_person_arrives_with_level_and_methods() {
     let (_, connector) = sandbox();
     let attempt = attempt(&connector, Level::Eidas2).await;
     assert_eq!(attempt.left.url, "https://hub.example/sandbox/sun?state=s1&level=eidas1");
-    let query = connector.choose(&form(&[("level", "eidas2"), ("method", "pwd"), ("method", "otp")])).unwrap();
+    let query = connector.choose(&form(&[("level", "eidas2"), ("method", "pwd"), ("method", "otp")])).await.unwrap();
     let proven = connector.complete(attempt, arrival(&query)).await.unwrap();
     assert_eq!((proven.level, proven.amr, proven.auth_time.seconds()), (Level::Eidas2, Told::these(&["pwd", "otp"]), 1_000_000));
     let expected = serde_json::json!({
@@ -91,14 +98,14 @@ async fn a_picked_person_arrives_with_level_and_methods() {
 async fn a_sandbox_code_works_once_in_its_minute_for_its_own_attempt() {
     let (clock, connector) = sandbox();
     let attempt = attempt(&connector, Level::Eidas1).await;
-    let code = |connector: &PersonaConnector| arrival(&connector.choose(&form(&[])).unwrap());
+    let code = async |connector: &PersonaConnector| arrival(&connector.choose(&form(&[])).await.unwrap());
     let refused = Some(ErrorCode::IdpCodeRefused);
-    let once = code(&connector);
+    let once = code(&connector).await;
     assert!(connector.complete(attempt.clone(), once.clone()).await.is_ok());
     assert_eq!(connector.complete(attempt.clone(), once).await.err().map(|fault| fault.code), refused);
     let other = Attempt { state: "another".into(), ..attempt.clone() };
-    assert_eq!(connector.complete(other, code(&connector)).await.err().map(|fault| fault.code), refused);
-    let late = code(&connector);
+    assert_eq!(connector.complete(other, code(&connector).await).await.err().map(|fault| fault.code), refused);
+    let late = code(&connector).await;
     clock.advance(std::time::Duration::from_secs(60));
     assert_eq!(connector.complete(attempt, late).await.err().map(|fault| fault.code), refused);
 }
@@ -108,7 +115,7 @@ async fn every_failure_can_be_played() {
     let (_, connector) = sandbox();
     for failure in Failure::ALL {
         let attempt = attempt(&connector, Level::Eidas1).await;
-        let query = connector.choose(&form(&[("failure", failure.as_str())])).unwrap();
+        let query = connector.choose(&form(&[("failure", failure.as_str())])).await.unwrap();
         let outcome = connector.complete(attempt, arrival(&query)).await;
         match failure {
             Failure::Cancel => assert_eq!(outcome.unwrap_err().code, ErrorCode::IdpDenied),
@@ -119,7 +126,7 @@ async fn every_failure_can_be_played() {
         }
     }
     let attempt = attempt(&connector, Level::Eidas2).await;
-    let low = connector.complete(attempt, arrival(&connector.choose(&form(&[])).unwrap())).await;
+    let low = connector.complete(attempt, arrival(&connector.choose(&form(&[])).await.unwrap())).await;
     assert_eq!(low.unwrap_err().code, ErrorCode::AcrTooLow);
 }
 
@@ -128,18 +135,18 @@ async fn an_answer_with_a_wrong_or_missing_iss_is_refused() {
     let (_, connector) = sandbox();
     for (iss, expected) in [(None, ErrorCode::IdpIssMissing), (Some("urn:other".to_owned()), ErrorCode::IdpIssWrong)] {
         let attempt = attempt(&connector, Level::Eidas1).await;
-        let arrival = Arrival { iss, ..arrival(&connector.choose(&form(&[])).unwrap()) };
+        let arrival = Arrival { iss, ..arrival(&connector.choose(&form(&[])).await.unwrap()) };
         assert_eq!(connector.complete(attempt, arrival).await.unwrap_err().code, expected);
     }
 }
 
-#[test]
-fn only_what_is_offered_can_be_picked() {
+#[tokio::test]
+async fn only_what_is_offered_can_be_picked() {
     let (_, connector) = sandbox();
     for (field, value) in
         [("person", "nobody"), ("person", ""), ("level", "eidas3"), ("method", "magic"), ("failure", "boom"), ("state", "")]
     {
-        assert_eq!(connector.choose(&form(&[(field, value)])), Err(ChoiceFault::Field(field)), "{field}={value}");
+        assert_eq!(connector.choose(&form(&[(field, value)])).await, Err(ChoiceFault::Field(field)), "{field}={value}");
     }
     let offer = connector.offer();
     assert_eq!(offer.levels, [Level::Eidas1, Level::Eidas2]);

@@ -142,7 +142,17 @@ pub async fn used_assertions_have_a_capacity_of_their_own<F: Future<Output = Arc
 
 pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
     let store = make(ROOMY).await;
-    let kinds = [Kind::Login, Kind::Session, Kind::Code, Kind::Token, Kind::Logout, Kind::Parked, Kind::Assertion];
+    let kinds = [
+        Kind::Login,
+        Kind::Session,
+        Kind::Code,
+        Kind::Token,
+        Kind::Logout,
+        Kind::Parked,
+        Kind::Assertion,
+        Kind::OwnCode,
+        Kind::Blocks,
+    ];
     for kind in kinds {
         store.insert(key(kind, "same"), draft(&format!("{kind:?}"), at(10)), at(0)).await.unwrap();
     }

@@ -136,6 +136,8 @@ pub struct Shelves {
     logouts: Shelf,
     parked: Shelf,
     assertions: Shelf,
+    own_codes: Shelf,
+    blocks: Shelf,
 }
 
 impl Shelves {
@@ -149,6 +151,8 @@ impl Shelves {
             logouts: Shelf::new(&Pool::new(capacities.logouts)),
             parked: Shelf::new(&Pool::new(capacities.parked)),
             assertions: Shelf::new(&Pool::new(capacities.assertions)),
+            own_codes: Shelf::new(&Pool::new(capacities.own_codes)),
+            blocks: Shelf::new(&Pool::new(capacities.blocks)),
         }
     }
 
@@ -161,11 +165,13 @@ impl Shelves {
             Kind::Logout => &self.logouts,
             Kind::Parked => &self.parked,
             Kind::Assertion => &self.assertions,
+            Kind::OwnCode => &self.own_codes,
+            Kind::Blocks => &self.blocks,
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Shelf> {
-        let Self { logins, sessions, codes, tokens, logouts, parked, assertions } = self;
-        [logins, sessions, codes, tokens, logouts, parked, assertions].into_iter()
+        let Self { logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks } = self;
+        [logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks].into_iter()
     }
 }

@@ -19,7 +19,7 @@ impl Member {
     }
 }
 
-const KINDS: [(Kind, u8); 7] = [
+const KINDS: [(Kind, u8); 9] = [
     (Kind::Login, b'l'),
     (Kind::Session, b's'),
     (Kind::Code, b'c'),
@@ -27,6 +27,8 @@ const KINDS: [(Kind, u8); 7] = [
     (Kind::Logout, b'o'),
     (Kind::Parked, b'p'),
     (Kind::Assertion, b'a'),
+    (Kind::OwnCode, b'i'),
+    (Kind::Blocks, b'b'),
 ];
 
 pub const fn letter(kind: Kind) -> u8 {
@@ -38,6 +40,8 @@ pub const fn letter(kind: Kind) -> u8 {
         Kind::Logout => b'o',
         Kind::Parked => b'p',
         Kind::Assertion => b'a',
+        Kind::OwnCode => b'i',
+        Kind::Blocks => b'b',
     }
 }
 

@@ -18,6 +18,8 @@ pub struct Places {
     logouts: Mutex<Pool>,
     parked: Mutex<Pool>,
     assertions: Mutex<Pool>,
+    own_codes: Mutex<Pool>,
+    blocks: Mutex<Pool>,
 }
 
 struct Pool {
@@ -37,6 +39,8 @@ impl Places {
             logouts: pool(capacities.logouts),
             parked: pool(capacities.parked),
             assertions: pool(capacities.assertions),
+            own_codes: pool(capacities.own_codes),
+            blocks: pool(capacities.blocks),
         }
     }
 
@@ -80,6 +84,8 @@ impl Places {
             Kind::Logout => (&self.logouts, false),
             Kind::Parked => (&self.parked, false),
             Kind::Assertion => (&self.assertions, false),
+            Kind::OwnCode => (&self.own_codes, false),
+            Kind::Blocks => (&self.blocks, false),
         };
         act(&mut pool.lock().unwrap_or_else(PoisonError::into_inner), slot)
     }
