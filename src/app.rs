@@ -129,6 +129,7 @@ impl Program {
         let federation = Current::new(federation);
         let store::Opened { store, complaint } = store::open(loaded, &env, &metrics)?;
         codes.wait_in(&store);
+        store::share_blocks(&blocks, &store);
         let traces = traces.start();
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
         let recent = audit::recent(loaded, &env);
@@ -144,7 +145,7 @@ impl Program {
             plans,
             registry::Means {
                 federation: federation.clone(),
-                blocks,
+                blocks: blocks.clone(),
                 calls: settings.limits.calls_per_connector,
                 env: env.clone(),
                 metrics: Arc::clone(&metrics),
@@ -245,6 +246,7 @@ impl Program {
             places,
             keys: shared_keys,
             connectors: hub.connectors.clone(),
+            blocks,
             register,
             reload: reload.clone(),
             audit: audit.clone(),
@@ -278,6 +280,12 @@ impl Program {
     #[must_use]
     pub fn admin(&self) -> Arc<Admin> {
         Arc::clone(&self.admin)
+    }
+
+    /// What an in-process test is told of the hub by its probes.
+    #[must_use]
+    pub fn readiness(&self) -> Arc<Readiness> {
+        Arc::clone(&self.readiness)
     }
 
     /// Where spans wait for the collector, if there is one.

@@ -4,17 +4,20 @@
 //! HTTP, or what a block does to a login: the gate asks at every step, and keeps nothing of the answer.
 
 mod file;
+mod shared;
 
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use arc_swap::ArcSwap;
 
 pub use file::BlocksFault;
+use shared::Reading;
 
 use crate::config::Block;
 use crate::env::{Env, Timestamp};
 use crate::ids::SupportId;
+use crate::store::Store;
 
 /// More than any night needs; each is looked at whenever the gate is asked.
 const MOST: usize = 500;
@@ -30,17 +33,28 @@ pub struct Commanded {
 
 /// The hub's blocks by command: a handle, cheap to clone.
 #[derive(Clone)]
-pub struct Blocks(Arc<Shared>);
+pub struct Blocks(Arc<Inner>);
 
-struct Shared {
+struct Inner {
     env: Env,
-    current: ArcSwap<Vec<Commanded>>,
+    current: ArcSwap<Known>,
     path: PathBuf,
     /// Held over reading, changing and writing: of two changes at once none is lost, in memory or in the file.
     writing: Mutex<()>,
+    /// Set where several hubs have the same blocks.
+    store: OnceLock<Arc<dyn Store>>,
+    reading: Mutex<Reading>,
 }
 
-/// Whether a change outlives this process. It is in force in any case.
+/// The blocks as this hub knows them.
+#[derive(Default)]
+struct Known {
+    /// Grows with each change that hubs share; 0: from the file, or alone.
+    revision: u64,
+    blocks: Arc<Vec<Commanded>>,
+}
+
+/// Whether a change outlives this process, and reaches the other hubs. It is in force in any case.
 #[derive(Debug)]
 pub enum Survival {
     Kept,
@@ -53,6 +67,18 @@ pub enum Survival {
 #[error("there are {MOST} blocks already")]
 pub struct TooMany;
 
+/// Why nothing has changed, as far as can be known.
+#[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
+pub enum Unchanged {
+    #[error(transparent)]
+    TooMany(#[from] TooMany),
+    /// The store that hubs share can't be asked.
+    #[error("{0}")]
+    Away(String),
+    #[error("the change was interrupted")]
+    Interrupted,
+}
+
 impl Blocks {
     /// Takes up what was kept in `folder`; nothing is written before something changes.
     ///
@@ -61,13 +87,23 @@ impl Blocks {
     pub fn load(folder: &Path, env: &Env) -> Result<Self, BlocksFault> {
         let path = folder.join(file::NAME);
         let kept = file::read(&path)?;
-        let shared = Shared { env: env.clone(), current: ArcSwap::from_pointee(kept), path, writing: Mutex::default() };
-        Ok(Self(Arc::new(shared)))
+        Ok(Self::of(kept, path, env))
+    }
+
+    fn of(kept: Vec<Commanded>, path: PathBuf, env: &Env) -> Self {
+        Self(Arc::new(Inner {
+            env: env.clone(),
+            current: ArcSwap::from_pointee(Known { revision: 0, blocks: Arc::new(kept) }),
+            path,
+            writing: Mutex::default(),
+            store: OnceLock::new(),
+            reading: Mutex::default(),
+        }))
     }
 
     #[must_use]
     pub fn all(&self) -> Arc<Vec<Commanded>> {
-        self.0.current.load_full()
+        Arc::clone(&self.0.current.load().blocks)
     }
 
     /// The clock that blocks begin and end by.
@@ -76,35 +112,51 @@ impl Blocks {
         self.0.env.now()
     }
 
-    /// In force when this returns. It waits for the disk.
+    /// In force when this returns. It waits for the disk, or for the store.
     ///
     /// # Errors
-    /// `TooMany`; nothing has changed then.
-    pub fn add(&self, block: Block) -> Result<(Commanded, Survival), TooMany> {
+    /// Nothing has changed then.
+    pub async fn add(&self, block: Block) -> Result<(Commanded, Survival), Unchanged> {
         let added = Commanded { id: SupportId::fresh(self.0.env.entropy()).to_string(), set_at: self.now(), block };
-        let done = self.change(|blocks| (blocks.len() < MOST).then(|| blocks.push(added.clone())));
-        done.map(|((), survival)| (added, survival)).ok_or(TooMany)
+        let one = added.clone();
+        let done = self.change(move |blocks| (blocks.len() < MOST).then(|| blocks.push(one.clone()))).await?;
+        done.map(|((), survival)| (added, survival)).ok_or(Unchanged::TooMany(TooMany))
     }
 
-    /// Lifts a block; it has no effect any more when this returns. It waits for the disk. `None`: there is none of this id.
-    #[must_use]
-    pub fn remove(&self, id: &str) -> Option<(Commanded, Survival)> {
-        self.change(|blocks| blocks.iter().position(|one| one.id == id).map(|at| blocks.remove(at)))
+    /// Lifts a block; it has no effect any more when this returns. It waits for the disk, or for the store. `None`: there is
+    /// none of this id.
+    ///
+    /// # Errors
+    /// Nothing has changed then.
+    pub async fn remove(&self, id: &str) -> Result<Option<(Commanded, Survival)>, Unchanged> {
+        let id = id.to_owned();
+        self.change(move |blocks| blocks.iter().position(|one| one.id == id).map(|at| blocks.remove(at))).await
     }
 
     /// `None`, where `change` makes none.
-    fn change<T>(&self, change: impl FnOnce(&mut Vec<Commanded>) -> Option<T>) -> Option<(T, Survival)> {
-        let shared = &self.0;
-        let _alone = shared.writing.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut blocks = Vec::clone(&shared.current.load());
+    async fn change<T: Send + 'static>(
+        &self,
+        change: impl Fn(&mut Vec<Commanded>) -> Option<T> + Send + Sync + 'static,
+    ) -> Result<Option<(T, Survival)>, Unchanged> {
+        if let Some(store) = self.0.store.get() {
+            return self.change_shared(store.as_ref(), change).await;
+        }
+        let blocks = self.clone();
+        tokio::task::spawn_blocking(move || blocks.change_alone(change)).await.map_err(|_| Unchanged::Interrupted)
+    }
+
+    fn change_alone<T>(&self, change: impl FnOnce(&mut Vec<Commanded>) -> Option<T>) -> Option<(T, Survival)> {
+        let inner = &self.0;
+        let _alone = inner.writing.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut blocks = Vec::clone(&self.all());
         let now = self.now();
         // What is over has no effect any more, and the file need not keep it.
         blocks.retain(|one| !one.block.is_over(now));
         let made = change(&mut blocks)?;
         let blocks = Arc::new(blocks);
         // First the effect, then the disk, which may be slow, or full.
-        shared.current.store(Arc::clone(&blocks));
-        let survival = file::write(&shared.path, &blocks).map_or_else(Survival::Lost, |()| Survival::Kept);
+        inner.current.store(Arc::new(Known { revision: 0, blocks: Arc::clone(&blocks) }));
+        let survival = file::write(&inner.path, &blocks).map_or_else(Survival::Lost, |()| Survival::Kept);
         Some((made, survival))
     }
 }
@@ -115,5 +167,7 @@ impl std::fmt::Debug for Blocks {
     }
 }
 
+#[cfg(test)]
+mod shared_tests;
 #[cfg(test)]
 mod tests;

@@ -33,6 +33,10 @@ pub(super) const AFTERLIFE: Duration = Duration::from_secs(60);
 /// A step that lost a race is taken again on the new state, this often.
 const ATTEMPTS: usize = 4;
 
+/// A callback that another node works on is looked after this often, for as long as it can be under way.
+const PAUSE: Duration = Duration::from_millis(100);
+const LOOKS: usize = 80;
+
 /// A step, and the session cookie that came with it.
 #[derive(Clone, Debug)]
 pub(super) struct BrowserStep {
@@ -65,7 +69,7 @@ pub(super) async fn drive(
     for _ in 0..ATTEMPTS {
         let (current, seen) = match cached.take().filter(|cached| means.env.now() < cached.until) {
             Some(current) if can_begin_with_the_cache(means, &step.request) => (current, Seen::Before),
-            Some(_) | None => match load(means, hash).await {
+            Some(_) | None => match load_settled(means, hash, &step).await {
                 Ok(Some(current)) => (current, Seen::Now),
                 Ok(None) => return (None, Err(Ended::Unknown)),
                 Err(code) => return (None, Err(Ended::Hub(code))),
@@ -275,6 +279,24 @@ fn observe(means: &Means, before: &'static str, login: &Login, chosen: Option<&C
         | Answer::ToConsent
         | Answer::Consent(_) => {}
     }
+}
+
+/// Steps of one login wait for each other, wherever they are taken: the browser that sends its callback again, or looks,
+/// while another node still asks the identity provider, gets what comes of it.
+async fn load_settled(means: &Means, hash: &InteractionHash, step: &BrowserStep) -> Result<Option<Cached>, ErrorCode> {
+    let mut found = load(means, hash).await?;
+    if means.store.reach() == Reach::Process {
+        return Ok(found);
+    }
+    for _ in 0..LOOKS {
+        if !found.as_ref().is_some_and(|cached| cached.login.is_being_verified(means.env.now())) {
+            break;
+        }
+        step.place.leave();
+        tokio::time::sleep(PAUSE).await;
+        found = load(means, hash).await?;
+    }
+    Ok(found)
 }
 
 async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, ErrorCode> {

@@ -11,6 +11,7 @@ use super::keys::SharedKeys;
 use super::reload::Reload;
 use super::store::Complaint;
 use crate::actor::Connectors;
+use crate::actor::blocks::Blocks;
 use crate::actor::registry::{Circuit, ConnectorRow, ConnectorState};
 use crate::audit::Audit;
 use crate::config::Loaded;
@@ -39,6 +40,7 @@ pub(super) struct Looked {
     pub places: Places,
     pub keys: SharedKeys,
     pub connectors: Connectors,
+    pub blocks: Blocks,
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub audit: Audit,
@@ -72,12 +74,15 @@ impl Places {
 }
 
 pub(super) fn readiness(looked: Looked) -> Readiness {
-    let Looked { env, store, complaint, places, keys, connectors, register, reload, audit } = looked;
+    let Looked { env, store, complaint, places, keys, connectors, blocks, register, reload, audit } = looked;
+    let known = blocks.clone();
     let ring = Arc::clone(&keys.ring);
     let (now, clock, aged) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
     Readiness::default()
         .with("keys", move || keys_sign(&ring, &now))
         .with("store", complaint)
+        .with("blocks", move || blocks.unread().map_or(Ok(()), Err))
+        .with_detail("blocks", move || known.complaint().into_iter().collect())
         .with_detail("store", move || places.rows(store.as_ref()).iter().filter_map(nearly_full).collect())
         .with_detail("keys", move || keys.complaint().into_iter().chain(old_keys(&aged.0.load(), &aged.1)).collect())
         .with_detail("config", move || reload.complaints())

@@ -3,13 +3,14 @@
 use std::sync::Arc;
 
 use super::BuildFault;
+use crate::actor::blocks::Blocks;
 use crate::config::Loaded;
 use crate::config::model::{Limits, StoreConfig};
 use crate::env::Env;
 use crate::store::memory::MemoryStore;
 use crate::store::metered::{self, MeteredStore};
 use crate::store::redis::{RedisFault, RedisStore};
-use crate::store::{Capacities, Store};
+use crate::store::{Capacities, Reach, Store};
 use crate::telemetry::Metrics;
 
 /// Logout records wait for a browser to come back from an identity provider; far fewer than sessions.
@@ -56,6 +57,23 @@ pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result
         }
     });
     Ok(Opened { store, complaint })
+}
+
+/// Where the store is shared, so are the blocks. They are read before anybody is served, if the store answers in time.
+pub(super) fn share_blocks(blocks: &Blocks, store: &Arc<dyn Store>) {
+    if store.reach() == Reach::Process {
+        return;
+    }
+    blocks.share(Arc::clone(store));
+    // Whoever builds a hub can't await, and the reading needs a clock.
+    std::thread::scope(|scope| {
+        scope.spawn(|| {
+            if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
+                runtime.block_on(blocks.refresh());
+            }
+        });
+    });
+    actix::spawn(blocks.clone().follow());
 }
 
 /// What a shared store says of itself; `None` where the hub has its own memory. For `check --online`.

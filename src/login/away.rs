@@ -44,7 +44,7 @@ impl Away {
             return ticket.shut_out(&attempt.connector, code);
         }
         // Stored as closed before the code is used: a second callback can never reach the token endpoint.
-        let state = State::Verifying(Verifying { connector: attempt.connector.clone() });
+        let state = State::Verifying(Verifying { connector: attempt.connector.clone(), since: world.now });
         Step::settle_then(ticket, state, Effect::Complete(self.attempt, back.arrival))
     }
 }

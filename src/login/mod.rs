@@ -242,6 +242,12 @@ impl Login {
         }
     }
 
+    /// True while another process, or this one, may be about to say what a callback was worth.
+    #[must_use]
+    pub fn is_being_verified(&self, now: Timestamp) -> bool {
+        matches!(&self.state, State::Verifying(state) if state.is_under_way(now))
+    }
+
     /// True once the service provider has its answer: the record may go soon.
     #[must_use]
     pub const fn is_over(&self) -> bool {
@@ -266,8 +272,8 @@ pub fn on_request(login: Login, request: Request, world: &World<'_>) -> Step {
         State::Consenting(state) => state.on(ticket, request, world),
         State::Answered(state) => state.on(ticket, request),
         State::Failed(state) => state.on(ticket, request),
-        // Steps of one login wait for each other, so on this node a browser can find these states only after the
-        // process that worked on them has died. The attempt is closed, the person is asked to choose again.
+        // Steps of one login wait for each other, on this node and on others, so a browser can find these states only
+        // after the process that worked on them has died. The attempt is closed, the person is asked to choose again.
         State::Leaving(_) | State::Verifying(_) | State::Identifying(_) => {
             Choosing { banner: Some(Banner { connector: None, code: ErrorCode::Interrupted }) }.on(ticket, request, world)
         }

@@ -26,7 +26,7 @@ use super::hub::Hub;
 use super::window::entrance::Entrance;
 use super::window::{self, Window};
 use crate::actor::Connectors;
-use crate::actor::blocks::Survival;
+use crate::actor::blocks::{Survival, Unchanged};
 use crate::actor::registry::{BlockRow, ConnectorRow, NewBlock, Unset};
 use crate::audit::{Audit, Event, Name};
 use crate::digest;
@@ -214,32 +214,31 @@ async fn block(admin: Data<Admin>, request: HttpRequest, payload: web::Payload) 
         Ok(new) => new,
         Err((code, details)) => return refused(code, details, None),
     };
-    let connectors = admin.connectors.clone();
-    // The disk may be slow, and probes are answered by the same thread.
-    match web::block(move || connectors.block(&new)).await {
-        Ok(Ok((row, survival))) => {
+    match admin.connectors.block(&new).await {
+        Ok((row, survival)) => {
             tell(&request, &row, "an identity provider is blocked");
             audit(&admin, Name::BlockSet, &row);
             json(StatusCode::CREATED, &changed(row, survival))
         }
-        Ok(Err(unset)) => {
+        Err(unset) => {
             let (code, details) = why(unset);
             refused(code, details, None)
         }
-        Err(_) => refused(ErrorCode::Internal, Vec::new(), None),
     }
 }
 
 async fn unblock(admin: Data<Admin>, request: HttpRequest, id: web::Path<String>) -> HttpResponse {
-    let connectors = admin.connectors.clone();
-    match web::block(move || connectors.unblock(&id)).await {
+    match admin.connectors.unblock(&id).await {
         Ok(Some((row, survival))) => {
             tell(&request, &row, "a block of an identity provider is lifted");
             audit(&admin, Name::BlockLifted, &row);
             json(StatusCode::OK, &changed(row, survival))
         }
         Ok(None) => refused(ErrorCode::BlockUnknown, Vec::new(), None),
-        Err(_) => refused(ErrorCode::Internal, Vec::new(), None),
+        Err(unchanged) => {
+            let (code, details) = why_unchanged(unchanged);
+            refused(code, details, None)
+        }
     }
 }
 
@@ -262,7 +261,18 @@ fn why(unset: Unset) -> (ErrorCode, Vec<String>) {
         }
         Unset::UnknownServiceProvider => (ErrorCode::BlockServiceProvider, Vec::new()),
         Unset::Flawed(flaws) => (ErrorCode::BlockFlawed, flaws.iter().map(ToString::to_string).collect()),
-        Unset::TooMany(why) => (ErrorCode::TooManyBlocks, vec![format!("{why}; mend: lift those that are no longer needed")]),
+        Unset::Unchanged(unchanged) => why_unchanged(unchanged),
+    }
+}
+
+fn why_unchanged(unchanged: Unchanged) -> (ErrorCode, Vec<String>) {
+    match unchanged {
+        Unchanged::TooMany(why) => (ErrorCode::TooManyBlocks, vec![format!("{why}; mend: lift those that are no longer needed")]),
+        Unchanged::Away(why) => {
+            let mend = "mend: look at `passerelle idp list` when the store answers again, and repeat what is missing there";
+            (ErrorCode::StoreUnavailable, vec![format!("nothing was changed: {why}; {mend}")])
+        }
+        Unchanged::Interrupted => (ErrorCode::Internal, Vec::new()),
     }
 }
 

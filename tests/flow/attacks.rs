@@ -8,7 +8,7 @@ use super::hub::TestHub;
 use super::service::Authorize;
 
 /// The callback address to which the sandbox sends this person, not yet opened.
-async fn callback_of<'h>(browser: &'h Browser<'h>, connector: &str, person: &str) -> String {
+pub async fn callback_of<'h>(browser: &'h Browser<'h>, connector: &str, person: &str) -> String {
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose(connector).await;
     answered_by(browser, &sandbox, person).await
 }

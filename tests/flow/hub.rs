@@ -1,6 +1,7 @@
 //! The whole program in process, with a clock that is moved by hand.
 
 use std::cell::Cell;
+use std::collections::BTreeMap;
 use std::future::Future;
 use std::path::{Path, PathBuf};
 use std::pin::Pin;
@@ -22,6 +23,7 @@ use passerelle::protocol::logout::{self, LogoutRequest};
 use passerelle::protocol::params::Params;
 use passerelle::telemetry::Metrics;
 use passerelle::telemetry::export::Queue;
+use passerelle::web::private::Readiness;
 use passerelle::web::{Hub, admin, routes};
 use tempfile::TempDir;
 
@@ -59,6 +61,14 @@ pub struct TestHub {
     #[allow(dead_code, reason = "only the canary's process exports")]
     traces: Option<Queue>,
     folder: TempDir,
+    /// The private listeners of several hubs, and what their probes say.
+    nodes: Vec<Node>,
+}
+
+/// One of several hubs, by itself.
+struct Node {
+    administer: Serve,
+    readiness: Arc<Readiness>,
 }
 
 /// What came back to one request.
@@ -115,17 +125,20 @@ impl TestHub {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
         let mut behind = Self::on(folder).await;
-        let (mut apps, mut counted) = (Vec::new(), Vec::new());
+        let (mut apps, mut counted, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
         for seed in 0..count {
             let env = Env::new(Arc::clone(&behind.clock) as Arc<_>, Arc::new(SeededEntropy::new(100 + seed)));
             let program = Program::build(&behind.loaded, Parts { env, keys: Keys::Folder }).unwrap();
             let (hub, shell) = (program.hub(), program.shell());
             counted.push(Arc::clone(&hub.metrics));
+            let administer = serving!(App::new().service(admin::scope(program.admin())));
+            nodes.push(Node { administer, readiness: program.readiness() });
             let app = App::new()
                 .configure(move |config| routes::configure(config, hub))
                 .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
             apps.push(Rc::new(init_service(app).await));
         }
+        behind.nodes = nodes;
         let turn = Cell::new(0);
         behind.serve = Box::new(move |request| {
             let request = request.to_request();
@@ -166,7 +179,8 @@ impl TestHub {
             .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
         let serve = serving!(app);
         let administer = serving!(App::new().service(admin::scope(program.admin())));
-        Self { serve, administer, clock, loaded, metrics, hub, reload: program.reload(), traces: program.traces(), folder }
+        let (reload, traces) = (program.reload(), program.traces());
+        Self { serve, administer, clock, loaded, metrics, hub, reload, traces, folder, nodes: Vec::new() }
     }
 
     /// Another process on the same configuration folder, after this one has ended.
@@ -182,6 +196,21 @@ impl TestHub {
     /// Asks the private listener.
     pub async fn administer(&self, request: TestRequest) -> Answer {
         Answer::of((self.administer)(request).await).await
+    }
+
+    /// Asks the private listener of one of several.
+    pub async fn administer_at(&self, node: usize, request: TestRequest) -> Answer {
+        Answer::of((self.nodes[node].administer)(request).await).await
+    }
+
+    /// Why one of several must not be asked, by check.
+    pub fn not_ready(&self, node: usize) -> BTreeMap<&'static str, String> {
+        self.nodes[node].readiness.complaints()
+    }
+
+    /// What is degraded at one of several, by check.
+    pub fn degraded(&self, node: usize) -> BTreeMap<&'static str, Vec<String>> {
+        self.nodes[node].readiness.degraded()
     }
 
     /// A browser without cookies, of a person who reads English.

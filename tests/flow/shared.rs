@@ -1,9 +1,16 @@
 //! Several hubs on one Redis, and no sticky sessions: each request is another hub's.
 
+use std::time::Duration;
+
+use actix_web::rt::time::sleep;
 use actix_web::test::TestRequest;
+use futures_util::future::join_all;
+use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
-use super::hub::TestHub;
+use super::attacks::callback_of;
+use super::federation::ADMIN_TOKEN;
+use super::hub::{Answer, TestHub};
 use super::redis_server::Server;
 use super::service::Authorize;
 
@@ -97,7 +104,7 @@ async fn while_the_store_is_away_people_are_told_and_go_on_afterwards() {
         if page.answer.status == 200 {
             break page;
         }
-        actix_web::rt::time::sleep(std::time::Duration::from_millis(10)).await;
+        sleep(Duration::from_millis(10)).await;
     };
     page.finish_as("angela").await;
     let received = choice.finish_as("angela").await;
@@ -116,6 +123,7 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
         let count = |text: &str| -> u64 {
             let of_verbs =
                 text.lines().filter(|line| line.contains("round_trip_duration_seconds_count") && !line.contains("ping"));
+            let of_verbs = of_verbs.filter(|line| !line.contains("watch"));
             of_verbs.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
         };
         counted.iter().map(|metrics| count(&metrics.render())).sum()
@@ -151,4 +159,106 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
     assert!(told.iter().all(|(.., bytes)| *bytes <= 1152), "{told:?}");
     // Two of them are for the code of the sandbox page, which stands in for an identity provider.
     assert!(before - start <= 21, "calls in a whole login: {told:?}");
+}
+
+async fn administer(hub: &TestHub, node: usize, request: TestRequest) -> Answer {
+    hub.administer_at(node, request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}")))).await
+}
+
+async fn block(hub: &TestHub, node: usize, connector: &str) -> Answer {
+    let block = json!({ "connector": connector, "reason": "keys leaked" });
+    administer(hub, node, TestRequest::post().uri("/admin/blocks").set_payload(block.to_string())).await
+}
+
+async fn listed(hub: &TestHub, node: usize) -> Value {
+    let answer = administer(hub, node, TestRequest::get().uri("/admin/blocks")).await;
+    serde_json::from_str(&answer.body).unwrap()
+}
+
+/// Until every hub lists the same.
+async fn agree_with(hub: &TestHub, node: usize) {
+    let expected = listed(hub, node).await;
+    for other in 0..3 {
+        while listed(hub, other).await != expected {
+            sleep(Duration::from_millis(10)).await;
+        }
+    }
+}
+
+#[actix_web::test]
+async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
+    let server = Server::start(&[]);
+    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    let browser = hub.browser();
+    let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
+    let set: Value = serde_json::from_str(&block(&hub, 0, "amandier").await.body).unwrap();
+    assert_eq!(set["kept"], true, "{set}");
+    assert_eq!(listed(&hub, 0).await["blocks"][0], set["block"], "at once on the one that was asked");
+    agree_with(&hub, 0).await;
+    // Each of these requests is another hub's.
+    sandbox.sign_in_as("angela").await.told(403, "Y020150");
+    for _ in 0..3 {
+        assert_eq!(browser.authorize(&Authorize::by("library")).await.offered(), ["belvedere"]);
+    }
+    let settings = on(&server);
+    drop(hub);
+    // Other hubs, with folders of their own: only the store is the same.
+    let (hub, _) = TestHub::several(3, &settings).await;
+    for node in 0..3 {
+        assert_eq!(listed(&hub, node).await["blocks"][0], set["block"], "before anybody is served");
+    }
+    let id = set["block"]["id"].as_str().unwrap();
+    let lifted = administer(&hub, 2, TestRequest::delete().uri(&format!("/admin/blocks/{id}"))).await;
+    assert_eq!(lifted.status, 200, "{}", lifted.body);
+    agree_with(&hub, 2).await;
+    let browser = hub.browser();
+    for _ in 0..3 {
+        assert_eq!(browser.authorize(&Authorize::by("library")).await.offered(), ["amandier", "belvedere"]);
+    }
+}
+
+#[actix_web::test]
+async fn while_the_store_is_away_blocks_hold_and_none_is_set_by_halves() {
+    let mut server = Server::start(&[]);
+    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    assert_eq!(block(&hub, 0, "amandier").await.status, 201);
+    agree_with(&hub, 0).await;
+    let before = listed(&hub, 1).await;
+    server.kill();
+    for node in 0..3 {
+        let refused = block(&hub, node, "belvedere").await;
+        assert_eq!(refused.status, 503, "{}", refused.body);
+        assert!(refused.body.contains("Y500001") && refused.body.contains("nothing was changed"), "{}", refused.body);
+        assert_eq!(listed(&hub, node).await, before);
+        while !hub.degraded(node).contains_key("blocks") {
+            sleep(Duration::from_millis(10)).await;
+        }
+        assert!(!hub.not_ready(node).contains_key("blocks"), "the last known ones are known");
+    }
+    // The server has forgotten everything; the hubs have not.
+    server.restart();
+    agree_with(&hub, 1).await;
+    while (0..3).any(|node| hub.degraded(node).contains_key("blocks")) {
+        sleep(Duration::from_millis(10)).await;
+    }
+    assert_eq!(listed(&hub, 2).await, before);
+    assert!(server.keys().iter().any(|key| key.starts_with("passerelle:b:")), "it was told again");
+}
+
+/// A browser that sends its callback again while a hub works on it, and the others hear of that.
+#[actix_web::test]
+async fn a_callback_that_comes_to_every_hub_at_once_is_one_login_and_none_is_told_that_it_broke() {
+    let server = Server::start(&[]);
+    let (hub, _) = TestHub::several(3, &on(&server)).await;
+    for _ in 0..10 {
+        let browser = hub.browser();
+        let callback = callback_of(&browser, "amandier", "angela").await;
+        let answers = join_all((0..3).map(|_| browser.get(&callback))).await;
+        let led: Vec<(u16, &str)> = answers.iter().map(|answer| (answer.status, answer.header("location"))).collect();
+        assert!(led.iter().all(|(status, to)| *status == 303 && to.ends_with("/consent#")), "{led:?}");
+        let page = browser.open(led[0].1.trim_end_matches('#')).await;
+        assert!(page.is_consent(), "at {}: {}", page.url, page.heading());
+        let received = page.consent().await.received();
+        assert_eq!(hub.redeem("bakery", received.code()).await.status, 200);
+    }
 }

@@ -50,7 +50,7 @@ struct Kept {
 
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
-struct Row {
+pub(super) struct Row {
     id: String,
     set_at: Timestamp,
     connector: ConnectorId,
@@ -97,7 +97,7 @@ fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
 }
 
 impl Row {
-    fn of(commanded: &Commanded) -> Self {
+    pub(super) fn of(commanded: &Commanded) -> Self {
         let Commanded { id, set_at, block } = commanded;
         Self {
             id: id.clone(),
@@ -115,7 +115,7 @@ impl Row {
         }
     }
 
-    fn read(self) -> Result<Commanded, String> {
+    pub(super) fn read(self) -> Result<Commanded, String> {
         let reach = self.service_provider.map_or(Reach::Everyone, |one| Reach::Only([one].into()));
         let words =
             Words { reason: &self.reason, message: &self.message, from: self.from.as_deref(), until: self.until.as_deref() };

@@ -52,33 +52,33 @@ fn block(connector: &str, lasting: Option<u64>) -> Block {
     Block::new(connector.into(), Reach::Only(["sp".into()].into()), words).unwrap()
 }
 
-#[test]
-fn what_was_blocked_is_blocked_after_a_restart() {
+#[tokio::test]
+async fn what_was_blocked_is_blocked_after_a_restart() {
     let hub = Hub::new();
     assert!(hub.blocks().all().is_empty() && !hub.state().exists(), "a hub that blocks nobody writes nothing");
     let blocks = hub.blocks();
-    let (first, survival) = blocks.add(block("one", Some(60))).unwrap();
+    let (first, survival) = blocks.add(block("one", Some(60))).await.unwrap();
     assert!(matches!(survival, Survival::Kept));
-    let (second, _) = blocks.add(block("two", None)).unwrap();
+    let (second, _) = blocks.add(block("two", None)).await.unwrap();
     assert_eq!(*hub.blocks().all(), [first.clone(), second.clone()]);
-    blocks.remove(&first.id).unwrap();
-    assert!(blocks.remove(&first.id).is_none(), "lifted twice");
+    blocks.remove(&first.id).await.unwrap().unwrap();
+    assert!(blocks.remove(&first.id).await.unwrap().is_none(), "lifted twice");
     assert_eq!((blocks.all().as_slice(), hub.blocks().all().as_slice()), ([second.clone()].as_slice(), [second].as_slice()));
 }
 
-#[test]
-fn nobody_else_reads_or_writes_the_file() {
+#[tokio::test]
+async fn nobody_else_reads_or_writes_the_file() {
     let hub = Hub::new();
-    hub.blocks().add(block("one", None)).unwrap();
+    hub.blocks().add(block("one", None)).await.unwrap();
     let mode = |path: PathBuf| fs::metadata(path).unwrap().permissions().mode() & 0o777;
     assert_eq!((mode(hub.file()), mode(hub.state())), (0o600, 0o700));
     assert_eq!(fs::read_dir(hub.state()).unwrap().count(), 1, "something was left beside it");
 }
 
-#[test]
-fn a_damaged_file_stops_the_start_and_does_not_open_what_was_blocked() {
+#[tokio::test]
+async fn a_damaged_file_stops_the_start_and_does_not_open_what_was_blocked() {
     let hub = Hub::new();
-    hub.blocks().add(block("one", None)).unwrap();
+    hub.blocks().add(block("one", None)).await.unwrap();
     let good = fs::read_to_string(hub.file()).unwrap();
     for (what, bad) in [
         ("cut off", good[..good.len() / 2].to_owned()),
@@ -97,63 +97,64 @@ fn a_damaged_file_stops_the_start_and_does_not_open_what_was_blocked() {
     assert_eq!(hub.blocks().all().len(), 1);
 }
 
-#[test]
-fn where_nothing_can_be_written_a_block_is_in_force_all_the_same_and_says_so() {
+#[tokio::test]
+async fn where_nothing_can_be_written_a_block_is_in_force_all_the_same_and_says_so() {
     let hub = Hub::new();
     let blocks = hub.blocks();
     // No folder can be made where a file is, whoever tries.
     fs::write(hub.state(), "in the way").unwrap();
-    let (added, survival) = blocks.add(block("one", None)).unwrap();
+    let (added, survival) = blocks.add(block("one", None)).await.unwrap();
     let Survival::Lost(fault) = survival else { panic!("it can't have been kept") };
     assert!(fault.to_string().contains("mend: let this user write to the folder (the setting `state`)"), "{fault}");
     assert_eq!(blocks.all().as_slice(), std::slice::from_ref(&added));
-    assert!(matches!(blocks.remove(&added.id), Some((_, Survival::Lost(_)))));
+    assert!(matches!(blocks.remove(&added.id).await, Ok(Some((_, Survival::Lost(_))))));
     assert!(blocks.all().is_empty());
 }
 
-#[test]
-fn what_is_over_is_dropped_at_the_next_change() {
+#[tokio::test]
+async fn what_is_over_is_dropped_at_the_next_change() {
     let hub = Hub::new();
     let blocks = hub.blocks();
-    blocks.add(block("one", Some(60))).unwrap();
+    blocks.add(block("one", Some(60))).await.unwrap();
     hub.clock.advance(Duration::from_millis(59_999));
-    blocks.add(block("two", None)).unwrap();
+    blocks.add(block("two", None)).await.unwrap();
     assert_eq!(hub.blocks().all().len(), 2);
     hub.clock.advance(Duration::from_millis(1));
-    blocks.add(block("three", None)).unwrap();
+    blocks.add(block("three", None)).await.unwrap();
     let names: Vec<_> = hub.blocks().all().iter().map(|one| one.block.connector.to_string()).collect();
     assert_eq!(names, ["two", "three"]);
 }
 
-#[test]
-fn of_many_changes_at_once_none_is_lost() {
+#[tokio::test]
+async fn of_many_changes_at_once_none_is_lost() {
     let hub = Hub::new();
     let blocks = hub.blocks();
-    let (lifted, _) = blocks.add(block("lifted", None)).unwrap();
-    std::thread::scope(|scope| {
-        for writer in 0..8 {
-            let blocks = blocks.clone();
-            scope.spawn(move || {
-                for round in 0..5 {
-                    blocks.add(block(&format!("c-{writer}-{round}"), None)).unwrap();
-                }
-            });
-        }
-        scope.spawn(|| blocks.remove(&lifted.id).unwrap());
-    });
+    let (lifted, _) = blocks.add(block("lifted", None)).await.unwrap();
+    let writer = |writer: u32| {
+        let blocks = blocks.clone();
+        tokio::spawn(async move {
+            for round in 0..5 {
+                blocks.add(block(&format!("c-{writer}-{round}"), None)).await.unwrap();
+            }
+        })
+    };
+    let writers: Vec<_> = (0..8).map(writer).collect();
+    blocks.remove(&lifted.id).await.unwrap().unwrap();
+    for writer in writers {
+        writer.await.unwrap();
+    }
     assert_eq!(blocks.all().len(), 40);
     assert_eq!(*hub.blocks().all(), *blocks.all());
 }
 
-#[test]
-fn there_is_an_end_to_them() {
+#[tokio::test]
+async fn there_is_an_end_to_them() {
     let hub = Hub::new();
     fs::write(hub.state(), "no disk is needed for this").unwrap();
-    let shared = Shared { env: hub.env.clone(), current: ArcSwap::default(), path: hub.file(), writing: Mutex::default() };
-    let blocks = Blocks(Arc::new(shared));
+    let blocks = Blocks::of(Vec::new(), hub.file(), &hub.env);
     for _ in 0..MOST {
-        blocks.add(block("one", None)).unwrap();
+        blocks.add(block("one", None)).await.unwrap();
     }
-    assert_eq!(blocks.add(block("one", None)).unwrap_err(), TooMany);
+    assert_eq!(blocks.add(block("one", None)).await.unwrap_err(), Unchanged::TooMany(TooMany));
     assert_eq!(blocks.all().len(), MOST);
 }

@@ -6,7 +6,7 @@ use std::sync::Arc;
 use serde::{Deserialize, Serialize};
 
 use super::{Connectors, gate_facts};
-use crate::actor::blocks::{Commanded, Survival, TooMany};
+use crate::actor::blocks::{Commanded, Survival, Unchanged};
 use crate::actor::health::{Condition, View};
 use crate::assurance::Level;
 use crate::config::blocks::{self, Block, Reach, Words};
@@ -42,7 +42,7 @@ pub enum Unset {
     UnknownConnector { known: Vec<ConnectorId> },
     UnknownServiceProvider,
     Flawed(Vec<Flaw>),
-    TooMany(TooMany),
+    Unchanged(Unchanged),
 }
 
 /// Who set a block, and so who can lift it.
@@ -222,11 +222,11 @@ impl Connectors {
         federation.connector(id).is_some_and(|connector| of(connector, &commanded, id).any(|(_, block)| stands(block)))
     }
 
-    /// Sets a block. It is in force when this returns; it waits for the disk.
+    /// Sets a block. It is in force when this returns; it waits for the disk, or for the store that hubs share.
     ///
     /// # Errors
     /// See [`Unset`].
-    pub fn block(&self, new: &NewBlock) -> Result<(BlockRow, Survival), Unset> {
+    pub async fn block(&self, new: &NewBlock) -> Result<(BlockRow, Survival), Unset> {
         let federation = self.federation.load();
         if federation.connector(&new.connector).is_none() {
             return Err(Unset::UnknownConnector { known: federation.connectors().keys().cloned().collect() });
@@ -242,15 +242,17 @@ impl Connectors {
             let flaw = Flaw::new("until", "is over already", "write a moment that is still to come");
             return Err(Unset::Flawed(vec![flaw]));
         }
-        let (commanded, survival) = self.blocks.add(block).map_err(Unset::TooMany)?;
+        let (commanded, survival) = self.blocks.add(block).await.map_err(Unset::Unchanged)?;
         Ok((BlockRow::commanded(&commanded, self.blocks.now()), survival))
     }
 
-    /// Lifts a block that was set by command; `None` if there is none of this id. It waits for the disk.
-    #[must_use]
-    pub fn unblock(&self, id: &str) -> Option<(BlockRow, Survival)> {
-        let (commanded, survival) = self.blocks.remove(id)?;
-        Some((BlockRow::commanded(&commanded, self.blocks.now()), survival))
+    /// Lifts a block that was set by command; `None` if there is none of this id. It waits as [`Self::block`] does.
+    ///
+    /// # Errors
+    /// Nothing has changed.
+    pub async fn unblock(&self, id: &str) -> Result<Option<(BlockRow, Survival)>, Unchanged> {
+        let lifted = self.blocks.remove(id).await?;
+        Ok(lifted.map(|(commanded, survival)| (BlockRow::commanded(&commanded, self.blocks.now()), survival)))
     }
 
     /// Every connector, by id.

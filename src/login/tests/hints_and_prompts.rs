@@ -1,7 +1,9 @@
 //! What `prompt`, `idp_hint` and a wanted subject do to a login.
 
+use std::time::Duration;
+
 use crate::assurance::Level;
-use crate::login::samples::{proven, reused};
+use crate::login::samples::{OPENED, proven, reused};
 use crate::login::tests::stage::{Gate, Seen, Stage, answer, back_with, banner, effect, grant, problem};
 use crate::login::{ConsentPolicy, Effect, Proven, Report, Request, Way};
 use crate::protocol::catalogue::ErrorCode;
@@ -121,6 +123,10 @@ fn an_interrupted_login_starts_over_and_ends_well() {
     for reach in [|stage: &mut Stage| drop(stage.verifying()), |stage: &mut Stage| drop(stage.identifying())] {
         let mut stage = Stage::new(&[]);
         reach(&mut stage);
+        let stored = stage.stored.clone();
+        let began = OPENED;
+        assert!(stored.is_being_verified(began), "other nodes wait for what comes of it");
+        assert!(!stored.is_being_verified(began + Duration::from_secs(8)), "and not for ever");
         assert_eq!(stage.look(), interrupted);
         stage.granted();
     }

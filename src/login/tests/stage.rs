@@ -30,7 +30,7 @@ pub(super) struct Stage {
     /// Of the last step.
     pub saved: Save,
     /// What the store holds: all that a crash leaves.
-    stored: Login,
+    pub(super) stored: Login,
     entropy: SeededEntropy,
 }
 
