@@ -9,6 +9,7 @@ use std::sync::Arc;
 use arc_swap::ArcSwap;
 use passerelle::config::{self, ConfiguredConnector, Environment};
 use passerelle::connector;
+use passerelle::connector::one_time::Nowhere;
 use passerelle::egress::shared::Guards;
 use passerelle::env::Env;
 use passerelle::token::UpstreamKeys;
@@ -87,6 +88,7 @@ fn main() {
         keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
         sandbox: connector::Sandbox::Off,
         guards: Guards::default(),
+        codes: Arc::new(Nowhere),
     };
     let build = |configured: &ConfiguredConnector| {
         let ConfiguredConnector { id, file, client_secret, .. } = configured.clone();

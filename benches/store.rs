@@ -63,6 +63,8 @@ fn main() {
         logouts: CAPACITY,
         parked: CAPACITY,
         assertions: CAPACITY,
+        own_codes: CAPACITY,
+        blocks: 1,
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new(env.now()).unwrap());

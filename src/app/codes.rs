@@ -58,6 +58,8 @@ fn fault(fault: StoreFault) -> CodeFault {
 
 #[cfg(test)]
 mod tests {
+    use std::sync::Barrier;
+
     use super::*;
     use crate::store::conformance::{ROOMY, at};
     use crate::store::memory::MemoryStore;
@@ -72,12 +74,17 @@ mod tests {
     #[tokio::test]
     async fn a_code_that_comes_to_two_nodes_at_once_is_used_at_one() {
         let codes = opened(1000);
-        for round in 0..200 {
+        for round in 0..500 {
             let name = round.to_string();
             codes.keep(&name, b"angela".to_vec(), at(60), at(0)).await.unwrap();
+            let start = Arc::new(Barrier::new(2));
             let taking = || {
                 let (codes, name, runtime) = (codes.clone(), name.clone(), tokio::runtime::Handle::current());
-                tokio::task::spawn_blocking(move || runtime.block_on(codes.take(&name, at(1))).unwrap())
+                let start = Arc::clone(&start);
+                tokio::task::spawn_blocking(move || {
+                    start.wait();
+                    runtime.block_on(codes.take(&name, at(1))).unwrap()
+                })
             };
             let (one, other) = (taking(), taking());
             let won = [one.await.unwrap(), other.await.unwrap()].into_iter().flatten().count();

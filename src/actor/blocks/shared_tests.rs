@@ -187,6 +187,7 @@ async fn a_failover_that_loses_the_latest_opens_nothing_that_was_blocked() {
         one.refresh().await;
         other.refresh().await;
         assert_eq!((names(&one), names(&other)), (vec!["second".into()], vec!["second".into()]));
+        assert_eq!(names(&Node::new(3).start(&servers).await), ["second"], "the store has it again");
     }
     // A change on top of what was lost builds on what was acknowledged.
     servers.put_back(None).await;

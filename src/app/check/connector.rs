@@ -9,13 +9,13 @@ use arc_swap::ArcSwap;
 use serde::Serialize;
 
 use super::sample::{self, Sample};
-use crate::app::codes::Codes;
 use crate::config::connectors::Draft;
 use crate::config::mapping;
 use crate::config::model::{ConnectorFile, ConnectorKind, OidcKind, SubjectSource, UpstreamAuthMethod};
 use crate::config::surroundings::Surroundings;
 use crate::config::{self, Environment, Problem};
 use crate::connector::finding::{Examination, Finding, Verdict};
+use crate::connector::one_time::Nowhere;
 use crate::connector::{self, Connector};
 use crate::egress::shared::Guards;
 use crate::env::Env;
@@ -122,8 +122,7 @@ fn built(draft: &Draft, around: &Surroundings, env: &Env) -> Result<Option<Arc<d
         config::Sandbox::Off => connector::Sandbox::Off,
     };
     let keys = Arc::new(ArcSwap::from_pointee(keys));
-    let means =
-        connector::Means { env: env.clone(), keys, sandbox, guards: Guards::default(), codes: Arc::new(Codes::default()) };
+    let means = connector::Means { env: env.clone(), keys, sandbox, guards: Guards::default(), codes: Arc::new(Nowhere) };
     let built = connector::build(draft.id.clone(), file, draft.client_secret.clone(), means);
     built.map(Some).map_err(|fault| Finding::fault("file", format!("{} can't work", fault.key), fault.mend))
 }
