@@ -7,6 +7,7 @@ mod audit;
 pub mod check;
 mod codes;
 mod counted;
+mod draining;
 pub mod explain;
 mod fault;
 pub mod handed;
@@ -16,6 +17,7 @@ pub mod plan;
 mod prepare;
 mod private;
 mod pulse;
+mod quotas;
 mod readiness;
 mod register;
 mod reload;
@@ -30,13 +32,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
-use actix_web::body::BoxBody;
-use actix_web::dev::{Server, ServiceResponse};
-use actix_web::http::ConnectionType;
+use actix_web::dev::Server;
 use actix_web::middleware::from_fn;
 use actix_web::{App, HttpServer, web};
 
 pub use self::check::{Findings, check, probe, probe_client_keys};
+use self::draining::last_if_draining;
 pub use self::fault::BuildFault;
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
@@ -46,7 +47,7 @@ pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::{Running, Sockets};
-use self::settled::{allowed, identity_source, limits, rules, workers};
+use self::settled::{allowed, identity_source, limits, rates, rules, workers};
 pub use self::store::probe_store;
 use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
@@ -58,11 +59,13 @@ use crate::grant::mistakes::Mistakes;
 use crate::grant::subjects::Subjects;
 use crate::grant::{AssertionRoom, Gate, Grants, Lives};
 use crate::ids::Secret;
+use crate::quota::Quotas;
 use crate::session;
 use crate::telemetry::Metrics;
 use crate::telemetry::export::Queue;
 use crate::token::keyring::JWKS_CACHE;
 use crate::web::admin::{self, Admin};
+use crate::web::client_address::Proxies;
 use crate::web::cookies::Cookies;
 use crate::web::pages;
 use crate::web::private::Readiness;
@@ -127,7 +130,7 @@ impl Program {
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
-        let store::Opened { store, complaint } = store::open(loaded, &env, &metrics)?;
+        let store::Opened { store, complaint, counters } = store::open(loaded, &env, &metrics)?;
         codes.wait_in(&store);
         store::share_blocks(&blocks, &store);
         let traces = traces.start();
@@ -187,7 +190,7 @@ impl Program {
             client_keys,
             assertion_room: AssertionRoom::within(settings.limits.grants),
             subjects: Subjects { source: settings.subject, keys: subject_keys },
-            mistakes: Mistakes::new(allowed(&settings.limits), &env),
+            mistakes: Mistakes::counted(allowed(&settings.limits), &env, &metrics),
             metrics: Arc::clone(&metrics),
             audit: audit.clone(),
             env: env.clone(),
@@ -202,7 +205,10 @@ impl Program {
             },
             session_limits,
         });
+        let quotas = Arc::new(Quotas::new(rates(&settings.quotas), &env, &metrics));
+        let exchange = quotas::exchange(counters, &quotas, &grants.mistakes, &env);
         let means = Arc::new(Means {
+            quotas: Arc::clone(&quotas),
             env: env.clone(),
             platform: settings.platform,
             store: Arc::clone(&store),
@@ -226,6 +232,9 @@ impl Program {
             logouts,
             connectors,
             grants,
+            quotas,
+            exchange: exchange.clone(),
+            proxies: Proxies::of(&settings.public),
             metrics: Arc::clone(&metrics),
             cookies: Cookies::new(&settings.cookie_prefix, loaded.base_url.scheme() == "https"),
             theme: pages::Theme::from(&loaded.theme),
@@ -250,6 +259,7 @@ impl Program {
             register,
             reload: reload.clone(),
             audit: audit.clone(),
+            exchange,
         }));
         let window = Window {
             env: hub.env.clone(),
@@ -354,15 +364,6 @@ impl Program {
             shutdown: self.shutdown,
         })
     }
-}
-
-/// While the hub goes down each answer is the last on its connection: a proxy that keeps connections is thereby rid of them
-/// before they are cut, and sends no request into a cut.
-fn last_if_draining(mut answer: ServiceResponse<BoxBody>, readiness: &Readiness) -> ServiceResponse<BoxBody> {
-    if readiness.is_draining() {
-        answer.response_mut().head_mut().set_connection_type(ConnectionType::Close);
-    }
-    answer
 }
 
 /// For the demo, whose secrets live as long as its process.

@@ -11,8 +11,8 @@
 //! | floor | modules | may use |
 //! |---|---|---|
 //! | top | [`app`], [`demo`], the binary | everything; only `app` names concrete stores, connectors, registers |
-//! | L4 | [`web`] | L0, types of L1, `actor`'s typed handles, `grant` |
-//! | L3 | [`actor`], [`grant`] | L0 to L2, the last through traits only; `actor` may use `grant` |
+//! | L4 | [`web`] | L0, types of L1, `actor`'s typed handles, `grant`, `quota` |
+//! | L3 | [`actor`], [`grant`], [`quota`] | L0 to L2, the last through traits only; both others may use `quota`, and `actor` `grant` |
 //! | L2 | [`store`], [`connector`], [`register`] | L0, L1, never each other |
 //! | L1 | [`login`], [`session`] | L0, `identity`, `assurance`; pure: no async, no clock, no randomness of their own |
 //! | L1 | [`identity`], [`assurance`], [`token`], [`config`], [`telemetry`], [`egress`], [`audit`] | L0, each other where it is obvious and one-way |
@@ -58,6 +58,7 @@ pub mod identity;
 pub mod ids;
 pub mod login;
 pub mod protocol;
+pub mod quota;
 pub mod register;
 pub mod session;
 pub mod store;

@@ -42,9 +42,10 @@ fn allowed(from: &str) -> Option<BTreeSet<&'static str>> {
         "identity" | "assurance" | "token" | "config" | "telemetry" | "egress" | "audit" => of(&[L0, L1]),
         "login" | "session" => of(&[L0, &["identity", "assurance"]]),
         "store" | "connector" | "register" => of(&[L0, L1, MACHINES]),
-        "grant" => of(&[L0, L1, MACHINES, L2]),
-        "actor" => of(&[L0, L1, MACHINES, L2, &["grant"]]),
-        "web" => of(&[L0, L1, MACHINES, &["actor", "grant"]]),
+        "quota" => of(&[L0, L1, &["store"]]),
+        "grant" => of(&[L0, L1, MACHINES, L2, &["quota"]]),
+        "actor" => of(&[L0, L1, MACHINES, L2, &["grant", "quota"]]),
+        "web" => of(&[L0, L1, MACHINES, &["actor", "grant", "quota"]]),
         _ => None,
     }
 }

@@ -11,6 +11,7 @@ use crate::config::model::IdentitySource;
 use crate::env::Env;
 use crate::grant::Grants;
 use crate::identity::rules::Rules;
+use crate::quota::Quotas;
 use crate::register::Register;
 use crate::session::Limits;
 use crate::store::Store;
@@ -25,6 +26,7 @@ pub struct Means {
     /// Present where identities come from the register.
     pub register: Option<Arc<dyn Register>>,
     pub grants: Arc<Grants>,
+    pub quotas: Arc<Quotas>,
     pub metrics: Arc<Metrics>,
     /// Logins without an outcome, counted.
     pub ongoing: Arc<Ongoing>,

@@ -8,6 +8,7 @@ use std::time::Duration;
 use self::clock::{Clock, Whose};
 use super::admission::Place;
 use super::audited::Trail;
+use super::connector::ConnectorHandle;
 use super::identify;
 use super::logins::{Ended, Reply, Standing};
 use super::means::Means;
@@ -206,7 +207,7 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
 async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
     let support_id = &login.ticket.support_id;
     match effect {
-        Effect::Begin(connector, departure) => Report::Departed(match means.connectors.handle(&connector) {
+        Effect::Begin(connector, departure) => Report::Departed(match may_leave(means, &connector) {
             Ok(handle) => handle.begin(departure).await.map_err(|fault| told(support_id.as_str(), &connector, &fault)),
             Err(code) => Err(code),
         }),
@@ -228,6 +229,14 @@ async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
         // When the store can't tell, "already done" is the answer that does no harm.
         Effect::LookForCode(code) => Report::CodeLives(means.grants.code_lives(code.reveal()).await.unwrap_or(false)),
     }
+}
+
+/// The way to an identity provider that may get one more person this minute.
+fn may_leave(means: &Means, connector: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
+    let handle = means.connectors.handle(connector)?;
+    let own_rate = means.federation.load().connector(connector).and_then(|facts| facts.departures_per_minute);
+    means.quotas.departs(connector, own_rate).map_err(|_| ErrorCode::IdpLimited)?;
+    Ok(handle)
 }
 
 /// Tells the operator what went wrong, by the id that the person reads on the page.

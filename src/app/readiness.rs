@@ -17,6 +17,7 @@ use crate::audit::Audit;
 use crate::config::Loaded;
 use crate::env::Env;
 use crate::protocol::alg::SigningAlg;
+use crate::quota::exchange::Exchange;
 use crate::register::Register;
 use crate::store::{Kind, Store};
 use crate::token::Keyring;
@@ -44,6 +45,7 @@ pub(super) struct Looked {
     pub register: Option<Arc<dyn Register>>,
     pub reload: Reload,
     pub audit: Audit,
+    pub exchange: Option<Arc<Exchange>>,
 }
 
 /// Of the store's records.
@@ -74,7 +76,7 @@ impl Places {
 }
 
 pub(super) fn readiness(looked: Looked) -> Readiness {
-    let Looked { env, store, complaint, places, keys, connectors, blocks, register, reload, audit } = looked;
+    let Looked { env, store, complaint, places, keys, connectors, blocks, register, reload, audit, exchange } = looked;
     let known = blocks.clone();
     let ring = Arc::clone(&keys.ring);
     let (now, clock, aged) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
@@ -89,6 +91,7 @@ pub(super) fn readiness(looked: Looked) -> Readiness {
         .with_detail("connectors", move || connectors_down(&connectors.overview()))
         .with_detail("register", move || register.as_ref().and_then(|register| register.complaint()).into_iter().collect())
         .with_detail("audit", move || audit.complaints())
+        .with_detail("limits", move || exchange.as_ref().map(|exchange| exchange.complaints()).unwrap_or_default())
         .with_detail("clock", move || clocks_apart(&clock.overview()))
 }
 

@@ -5,10 +5,11 @@ use std::time::Duration;
 
 use crate::actor::logins;
 use crate::config::Loaded;
-use crate::config::model::{IdentitySource, Limits, SubjectSource};
+use crate::config::model::{IdentitySource, Limits, Quotas, SubjectSource};
 use crate::grant::mistakes::Allowed;
 use crate::identity::rules::{Required, Rules};
 use crate::protocol::acr::Platform;
+use crate::quota::{Prefixes, Rates};
 
 /// On the high platform the identity is the provider's (R009), whatever the settings say.
 pub(super) fn identity_source(loaded: &Loaded) -> IdentitySource {
@@ -38,6 +39,17 @@ pub(super) fn allowed(configured: &Limits) -> Allowed {
     Allowed {
         failed_authentications: count(configured.failed_authentications_per_minute),
         inactive_answers: count(configured.inactive_answers_per_minute),
+    }
+}
+
+pub(super) fn rates(configured: &Quotas) -> Rates {
+    let rate = |count: Option<u32>| count.and_then(NonZeroU32::new);
+    Rates {
+        logins_per_service_provider: rate(configured.logins_per_service_provider),
+        requests_per_network: rate(configured.requests_per_network),
+        departures_per_connector: rate(configured.departures_per_connector),
+        failed_authentications_per_network: rate(configured.failed_authentications_per_network),
+        prefixes: Prefixes { v4: configured.ipv4_prefix, v6: configured.ipv6_prefix },
     }
 }
 

@@ -7,6 +7,7 @@ use crate::actor::blocks::Blocks;
 use crate::config::Loaded;
 use crate::config::model::{Limits, StoreConfig};
 use crate::env::Env;
+use crate::store::counters::Counters;
 use crate::store::memory::MemoryStore;
 use crate::store::metered::{self, MeteredStore};
 use crate::store::redis::{RedisFault, RedisStore};
@@ -30,6 +31,8 @@ pub(super) type Complaint = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
 pub(super) struct Opened {
     pub store: Arc<dyn Store>,
     pub complaint: Complaint,
+    /// Where hubs that share it sum up what each has counted.
+    pub counters: Option<Arc<dyn Counters>>,
 }
 
 /// # Errors
@@ -37,16 +40,16 @@ pub(super) struct Opened {
 /// starts, and is ready when they answer.
 pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Opened, BuildFault> {
     let capacities = capacities(&loaded.settings.limits);
-    let (store, complaint): (Arc<dyn Store>, Complaint) = match &loaded.settings.store {
-        None => (Arc::new(MemoryStore::new(capacities)), Box::new(|| Ok(()))),
+    let (store, complaint, counters): (Arc<dyn Store>, Complaint, Option<Arc<dyn Counters>>) = match &loaded.settings.store {
+        None => (Arc::new(MemoryStore::new(capacities)), Box::new(|| Ok(())), None),
         Some(StoreConfig::Redis(config)) => {
             let store = Arc::new(RedisStore::new(config, &loaded.store, capacities, env.clone(), metrics)?);
             match store.inspect_and_wait()? {
                 Ok(summary) => tracing::info!(store = summary, "the store is shared"),
                 Err(trouble) => tracing::error!(trouble, "the store does not answer yet; the hub starts, and is not ready"),
             }
-            let asked = Arc::clone(&store);
-            (store, Box::new(move || asked.complaint().map_or(Ok(()), Err)))
+            let (asked, counters) = (Arc::clone(&store), Arc::clone(&store));
+            (store, Box::new(move || asked.complaint().map_or(Ok(()), Err)), Some(counters))
         }
     };
     let store: Arc<dyn Store> = Arc::new(MeteredStore::new(store, metrics));
@@ -56,7 +59,7 @@ pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result
             metered::report_records(store.as_ref(), &capacities, metrics);
         }
     });
-    Ok(Opened { store, complaint })
+    Ok(Opened { store, complaint, counters })
 }
 
 /// Where the store is shared, so are the blocks. They are read before anybody is served, if the store answers in time.

@@ -11,6 +11,7 @@ use super::blocks::Block;
 use super::logo::Logo;
 use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, SecretRef, Settings};
 use super::problem::Problem;
+use super::quotas::rate;
 use super::settings::within;
 use super::source::{Source, problem_of_file};
 use super::{Context, blocks, ldap, mapping, oauth2, oidc, secrets, text, toml_files};
@@ -204,6 +205,7 @@ fn limits(source: &Source, limits: ConnectorLimits, problems: &mut Vec<Problem>)
         within(source, "limits.calls", count(calls), (1, 65_536), problems);
     }
     within(source, "limits.queue", count(limits.queue), (0, 65_536), problems);
+    rate(source, "limits.departures_per_minute", limits.departures_per_minute, problems);
     // Somebody waits for a page meanwhile.
     within(source, "limits.queue_ms", limits.queue_ms, (0, 5_000), problems);
 }

@@ -2,6 +2,7 @@
 //! How the identity provider is called is not here: that is the connector's own.
 
 use std::collections::BTreeMap;
+use std::num::NonZeroU32;
 use std::sync::Arc;
 
 use super::blocks::Block;
@@ -24,6 +25,8 @@ pub struct ConnectorFacts {
     pub shown: Arc<Shown>,
     /// Kill switches of its file.
     pub blocks: Arc<[Block]>,
+    /// People who may be sent there in a minute; `None` leaves it to the hub.
+    pub departures_per_minute: Option<NonZeroU32>,
 }
 
 impl ConnectorFacts {
@@ -38,6 +41,7 @@ impl ConnectorFacts {
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),
             blocks: configured.blocks.clone().into(),
+            departures_per_minute: file.limits.departures_per_minute.and_then(NonZeroU32::new),
         }
     }
 }

@@ -2,6 +2,7 @@
 //! immutable.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -45,6 +46,8 @@ pub struct Service {
     pub keys: KeySource,
     /// How its answers are encrypted; only signed without.
     pub encryption: Option<AnswerEncryption>,
+    /// Logins that it may begin in a minute; `None` leaves it to the hub.
+    pub logins_per_minute: Option<NonZeroU32>,
 }
 
 /// How a service provider proves who it is at the token endpoint.
@@ -111,6 +114,7 @@ impl Service {
             class: file.class.as_deref().map(Arc::from),
             keys: client.keys.clone(),
             encryption: client.encryption,
+            logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
         }
     }
 }

@@ -32,6 +32,8 @@ pub mod oauth2;
 mod oidc;
 pub mod outline;
 mod problem;
+pub mod proxies;
+pub mod quotas;
 mod reference;
 mod register;
 mod regular;

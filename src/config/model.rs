@@ -12,6 +12,8 @@ use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 pub use super::metrics::MetricLabels;
 use super::oauth2::Oauth2Kind;
+pub use super::proxies::{AddressHeader, PublicListener};
+pub use super::quotas::Quotas;
 pub use super::store::{RedisConfig, RedisMode, StoreConfig};
 pub use super::traces::Traces;
 pub use crate::identity::mapping::Unmapped;
@@ -29,7 +31,7 @@ pub struct Settings {
     /// Public address, without a path: `https://login.example.org`. The issuer is this and `/api/v2`.
     pub base_url: String,
     /// What browsers and service providers reach.
-    pub public: Listener,
+    pub public: PublicListener,
     /// Health, metrics and administration; never to be reached from outside.
     pub private: PrivateListener,
     /// Prefix of cookie names; cookies ignore ports, so two hubs on one host need two prefixes.
@@ -82,6 +84,8 @@ pub struct Settings {
     #[serde(default)]
     pub limits: Limits,
     #[serde(default)]
+    pub quotas: Quotas,
+    #[serde(default)]
     pub choice: Choice,
     #[serde(default)]
     pub log: Log,
@@ -91,13 +95,6 @@ pub struct Settings {
     pub traces: Traces,
     #[serde(default)]
     pub metrics: MetricLabels,
-}
-
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub struct Listener {
-    /// Address and port, `127.0.0.1:8080`; port 0 takes a free one.
-    pub listen: SocketAddr,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -416,6 +413,10 @@ pub struct ServiceProvider {
     /// SVG or PNG of at most 64 KiB, shown beside its name; the path counts from this file's folder.
     #[serde(default)]
     pub logo: Option<PathBuf>,
+    /// Logins that it may begin in a minute, whatever `quotas.logins_per_service_provider` says. Beyond it people see a page
+    /// with the way back.
+    #[serde(default)]
+    pub logins_per_minute: Option<u32>,
     #[serde(default)]
     pub connectors: ConnectorRules,
     /// Its public keys: for its signatures (`private_key_jwt`), and on the high platform to encrypt its tokens.
@@ -603,11 +604,13 @@ pub struct ConnectorLimits {
     pub queue: usize,
     /// Milliseconds that one waits at most.
     pub queue_ms: u64,
+    /// People sent there in a minute, by all hubs together. Default: `quotas.departures_per_connector` of the hub.
+    pub departures_per_minute: Option<u32>,
 }
 
 impl Default for ConnectorLimits {
     fn default() -> Self {
-        Self { calls: None, queue: 64, queue_ms: 500 }
+        Self { calls: None, queue: 64, queue_ms: 500, departures_per_minute: None }
     }
 }
 

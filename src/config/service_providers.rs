@@ -17,6 +17,7 @@ use super::connectors;
 use super::logo::Logo;
 use super::model::ServiceProvider;
 use super::problem::Problem;
+use super::quotas::rate;
 use super::scopes::Tables;
 use super::secrets::DatedSecret;
 use super::source::Source;
@@ -169,6 +170,7 @@ fn one(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
         problems.push(source.problem("class", "is no name of a class", "use 1 to 32 characters of a-z, 0-9 and -"));
     }
     together::named_sector(source, file.sector.as_deref(), problems);
+    rate(source, "logins_per_minute", file.logins_per_minute, problems);
 }
 
 fn logo(source: &Source, file: &ServiceProvider, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Logo> {

@@ -18,6 +18,8 @@ use super::audit;
 use super::model::defaults::REMEMBER_DAYS;
 use super::model::{Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, SubjectSource};
 use super::problem::Problem;
+use super::proxies;
+use super::quotas;
 use super::register::{self, RegisterCredentials};
 use super::secrets;
 use super::source::Source;
@@ -91,6 +93,8 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     let store = settings.store.as_ref().map(|configured| store::check(source, configured, context, problems));
     lifetimes(source, &settings, problems);
     limits(source, &settings.limits, problems);
+    quotas::check(source, &settings.quotas, problems);
+    proxies::check(source, &settings.public, problems);
     choice(source, &settings.choice, problems);
     audit::check(source, &settings.audit, problems);
     let trace_headers = traces::check(source, &settings.traces, context, problems);

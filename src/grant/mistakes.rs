@@ -7,25 +7,21 @@
 //! by failing in its name, and whoever sends rubbish to a data provider could blind it. Nothing is lost by that, for
 //! secrets and tokens can't be guessed at any speed; what is won is that a broken client is told to slow down.
 //!
-//! An id that nobody has is counted as one that exists, so that no row of 401 and 429 tells the two apart (R206). Counters
-//! are a fixed number of buckets, chosen by a keyed hash of the id: memory has a bound, and two ids that share one
-//! share their mistakes' limit and nothing else.
+//! An id that nobody has is counted as one that exists, so that no row of 401 and 429 tells the two apart (R206). So many ids
+//! are known at once and no more ([`crate::quota::Limit`]): memory has a bound, and a flood of ids makes nobody forgotten
+//! who has made too many mistakes.
 
 use std::num::NonZeroU32;
-use std::time::Duration;
+use std::sync::Arc;
 
-use governor::clock::Clock;
-use governor::middleware::NoOpMiddleware;
-use governor::state::keyed::HashMapStateStore;
-use governor::{Quota, RateLimiter};
-
-use crate::digest;
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
+use crate::quota::{Limit, Subject};
+use crate::telemetry::Metrics;
 
 /// More than any federation has clients.
-const BUCKETS: u16 = 4096;
+const CLIENTS: usize = 16_384;
 const MINUTE: u32 = 60;
 
 /// How many in a minute.
@@ -36,26 +32,33 @@ pub struct Allowed {
 }
 
 /// One for the program.
+#[derive(Debug)]
 pub struct Mistakes {
-    /// Nobody can find two ids that share a bucket.
-    key: [u8; 32],
     allowed: Allowed,
-    authentications: Limiter,
-    inactive: Limiter,
+    authentications: Arc<Limit>,
+    inactive: Arc<Limit>,
 }
-
-type Limiter = RateLimiter<u16, HashMapStateStore<u16>, EnvClock, NoOpMiddleware<Duration>>;
 
 impl Mistakes {
     #[must_use]
     pub fn new(allowed: Allowed, env: &Env) -> Self {
-        let limiter = |count| RateLimiter::hashmap_with_clock(Quota::per_minute(count), EnvClock(env.clone()));
-        Self {
-            key: env.entropy().bits256(),
-            authentications: limiter(allowed.failed_authentications),
-            inactive: limiter(allowed.inactive_answers),
-            allowed,
-        }
+        Self::of(allowed, |name| Limit::new(name, CLIENTS, env))
+    }
+
+    /// With what is turned away counted.
+    #[must_use]
+    pub fn counted(allowed: Allowed, env: &Env, metrics: &Arc<Metrics>) -> Self {
+        Self::of(allowed, |name| Limit::new(name, CLIENTS, env).counted(metrics))
+    }
+
+    fn of(allowed: Allowed, limit: impl Fn(&'static str) -> Limit) -> Self {
+        Self { allowed, authentications: Arc::new(limit("authentication_by_client")), inactive: Arc::new(limit("introspection")) }
+    }
+
+    /// Both limits, for what hubs tell each other.
+    #[must_use]
+    pub fn limits(&self) -> [Arc<Limit>; 2] {
+        [Arc::clone(&self.authentications), Arc::clone(&self.inactive)]
     }
 
     /// Counts a failed authentication of whoever says to be `claimed`; `code` as long as there are not too many.
@@ -65,8 +68,11 @@ impl Mistakes {
         if code.entry().status != 401 {
             return code;
         }
-        let claimed = claimed.map_or("", ClientId::as_str);
-        if self.authentications.check_key(&self.bucket(claimed)).is_ok() { code } else { ErrorCode::TooManyMistakes }
+        let claimed = Subject::named(claimed.map_or("", ClientId::as_str));
+        match self.authentications.take(claimed, self.allowed.failed_authentications) {
+            Ok(()) => code,
+            Err(_) => ErrorCode::TooManyMistakes,
+        }
     }
 
     /// Counts an introspection that found nothing.
@@ -74,7 +80,8 @@ impl Mistakes {
     /// # Errors
     /// `TooManyMistakes`.
     pub fn found_nothing(&self, data_provider: &ClientId) -> Result<(), ErrorCode> {
-        self.inactive.check_key(&self.bucket(data_provider.as_str())).map_err(|_| ErrorCode::TooManyMistakes)
+        let taken = self.inactive.take(Subject::named(data_provider.as_str()), self.allowed.inactive_answers);
+        taken.map_err(|_| ErrorCode::TooManyMistakes)
     }
 
     /// Seconds after which one more mistake is counted with mercy: for `Retry-After`.
@@ -83,35 +90,13 @@ impl Mistakes {
         let fewest = self.allowed.failed_authentications.min(self.allowed.inactive_answers);
         MINUTE.div_ceil(fewest.get())
     }
-
-    fn bucket(&self, id: &str) -> u16 {
-        let [high, low, ..] = digest::hmac(&self.key, id.as_bytes()).unwrap_or_default();
-        u16::from_be_bytes([high, low]) % BUCKETS
-    }
-}
-
-impl std::fmt::Debug for Mistakes {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Mistakes").field("allowed", &self.allowed).finish_non_exhaustive()
-    }
-}
-
-/// The program's clock, as the limiter reads it: time since the epoch.
-struct EnvClock(Env);
-
-impl Clock for EnvClock {
-    type Instant = Duration;
-
-    fn now(&self) -> Duration {
-        Duration::from_millis(self.0.now().millis())
-    }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::env::{HandClock, SeededEntropy, Timestamp};
-    use std::sync::Arc;
+    use std::time::Duration;
 
     fn mistakes(failed: u32, inactive: u32) -> (Mistakes, Arc<HandClock>) {
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
@@ -151,15 +136,5 @@ mod tests {
         assert_eq!(mistakes.authentication_failed(None, ErrorCode::ClientUnknown), ErrorCode::TooManyMistakes);
         assert_eq!(mistakes.found_nothing(&"".into()), Ok(()), "counted apart");
         assert_eq!(mistakes.found_nothing(&"".into()), Err(ErrorCode::TooManyMistakes));
-    }
-
-    #[test]
-    fn a_flood_of_ids_takes_no_memory_without_end() {
-        let (mistakes, _) = mistakes(1, 1);
-        for id in 0..3 * u32::from(BUCKETS) {
-            let _counted = mistakes.authentication_failed(Some(&id.to_string().as_str().into()), ErrorCode::ClientUnknown);
-        }
-        assert!(mistakes.authentications.len() <= usize::from(BUCKETS));
-        assert!(mistakes.authentications.len() > usize::from(BUCKETS) / 2, "and they are spread");
     }
 }

@@ -112,6 +112,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         class: None,
         keys: KeySource::None,
         encryption: None,
+        logins_per_minute: None,
     }
 }
 

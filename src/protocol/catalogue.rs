@@ -117,6 +117,7 @@ catalogue! {
     IdpIssuerMismatch = "Y020009" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's configuration document names another issuer.";
     IdpKeys = "Y020010" 502 "temporarily_unavailable" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's key set is unusable.";
     IdpBusy = "Y020011" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-busy" "Too many logins wait for this identity provider.";
+    IdpLimited = "Y020012" 503 "temporarily_unavailable" Warn Policy Operator "error-idp-busy" "More logins were sent to this identity provider in a minute than it may get.";
     IdpDenied = "Y020020" 403 "access_denied" Info User User "error-idp-denied" "The authentication was aborted at the identity provider.";
     IdpError = "Y020021" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider answered with an error.";
     IdpCallbackMalformed = "Y020022" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's answer is malformed.";
@@ -365,6 +366,8 @@ catalogue! {
     Busy = "Y500003" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The hub is too busy to take the request now.";
     SigningFailed = "Y500004" 500 "server_error" Error Hub Operator "error-internal" "The hub could not sign its answer.";
     ShuttingDown = "Y500005" 503 "temporarily_unavailable" Info Hub User "error-unavailable" "The hub is being restarted; try again in a moment.";
+    NetworkLimited = "Y500006" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins were begun from this network in a minute; try again after the time that Retry-After gives.";
+    ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has begun more logins in a minute than it may; try again after the time that Retry-After gives.";
     ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or offers none that fits its registration.";
     SealingFailed = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
     // The administration on the private listener; no browser sees these.

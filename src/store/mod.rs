@@ -13,6 +13,7 @@ use crate::env::Timestamp;
 
 #[cfg(test)]
 pub mod conformance;
+pub mod counters;
 pub mod memory;
 pub mod metered;
 pub mod redis;

@@ -5,6 +5,7 @@
 mod clients;
 mod connectors;
 mod declare;
+mod limits;
 mod logins;
 mod store;
 mod upkeep;
@@ -63,6 +64,7 @@ pub struct Metrics {
     store: store::StoreMetrics,
     actors: store::Actors,
     upkeep: upkeep::Upkeep,
+    limits: limits::Limits,
 }
 
 impl Metrics {
@@ -89,6 +91,7 @@ impl Metrics {
             store: store::StoreMetrics::new(&declare)?,
             actors: store::Actors::new(&declare)?,
             upkeep: upkeep::Upkeep::new(&declare)?,
+            limits: limits::Limits::new(&declare)?,
             samplers: Mutex::default(),
             declared: declare.told.into_inner(),
             registry,

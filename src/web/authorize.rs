@@ -41,6 +41,10 @@ pub async fn older(request: HttpRequest) -> HttpResponse {
 }
 
 async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: RequestForm) -> HttpResponse {
+    if let Err(over) = hub.quotas.request_comes(|| hub.proxies.client(request)) {
+        let client_id = params.one("client_id").ok().flatten().map(Into::into);
+        return problem::limited(hub, request, ErrorCode::NetworkLimited, over, client_id.as_ref());
+    }
     let asked = match authorize::check(params, form, hub.platform, &hub.issuer, hub.federation.load().as_ref()) {
         Ok(asked) => asked,
         Err(Refusal::Page(code)) => return problem::bad_request(hub, request, code),
@@ -75,6 +79,12 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
     }
     let silent = asked.prompt.none && form == RequestForm::Get;
     let redirect = asked.redirect.clone();
+    let own_rate = hub.federation.load().service(&client_id).and_then(|sp| sp.logins_per_minute);
+    match hub.quotas.login_begins(&client_id, own_rate) {
+        Ok(()) => {}
+        Err(_) if silent => return refuse(&redirect, ErrorCode::ServiceLimited),
+        Err(over) => return problem::limited(hub, request, ErrorCode::ServiceLimited, over, Some(&client_id)),
+    }
     let opened = match hub.logins.open(asked, wanted).await {
         Ok(opened) => opened,
         Err(unserved) if silent => return refuse(&redirect, unserved.0),

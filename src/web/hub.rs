@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use arc_swap::ArcSwap;
 
+use super::client_address::Proxies;
 use super::cookies::Cookies;
 use super::pages::Theme;
 use crate::actor::{Connectors, Logins, Logouts};
@@ -13,6 +14,8 @@ use crate::config::Current;
 use crate::config::logo::Logo;
 use crate::env::Env;
 use crate::grant::Grants;
+use crate::quota::Quotas;
+use crate::quota::exchange::Exchange;
 use crate::telemetry::Metrics;
 use crate::token::UpstreamKeys;
 use crate::token::keyring::Keyring;
@@ -27,6 +30,11 @@ pub struct Hub {
     pub logouts: Logouts,
     pub connectors: Connectors,
     pub grants: Arc<Grants>,
+    pub quotas: Arc<Quotas>,
+    /// What hubs with a shared store tell each other.
+    pub exchange: Option<Arc<Exchange>>,
+    /// Whose word counts for where a request comes from.
+    pub proxies: Proxies,
     pub metrics: Arc<Metrics>,
     pub cookies: Cookies,
     pub theme: Theme,

@@ -17,14 +17,14 @@ use crate::protocol::revocation;
 pub async fn checktoken(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     let params = match form::body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => return to_client(&hub, &request, &ErrorCode::PayloadTooLarge.into()),
+        Err(FormFault::TooLarge) => return to_client(&hub, &request, ErrorCode::PayloadTooLarge.into()),
         // Whatever is no form holds no credentials: that is the finding, and the only one (R182).
         Err(FormFault::NotForm | FormFault::BadPercent | FormFault::NotUtf8 | FormFault::Interrupted) => Params::default(),
     };
     match hub.grants.introspect(&IntrospectionRequest::read(&authorization(&request), &params)).await {
         Ok(Introspected::Json(answer)) => json(answer),
         Ok(Introspected::Jwt(answer)) => introspection_jwt(answer),
-        Err(refusal) => to_client(&hub, &request, &refusal),
+        Err(refusal) => to_client(&hub, &request, refusal),
     }
 }
 
@@ -32,7 +32,7 @@ pub async fn revoke(hub: web::Data<Hub>, request: HttpRequest, body: web::Payloa
     match forget(&hub, &request, body).await {
         // RFC 7009, 2.2: the body is ignored; here it is what its type says.
         Ok(()) => json("{}"),
-        Err(refusal) => to_client(&hub, &request, &refusal),
+        Err(refusal) => to_client(&hub, &request, refusal),
     }
 }
 

@@ -21,6 +21,7 @@ pub mod admin;
 pub mod answer;
 pub mod assets;
 pub mod authorize;
+pub mod client_address;
 pub mod cookies;
 pub mod csrf;
 pub mod form;

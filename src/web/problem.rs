@@ -1,7 +1,7 @@
 //! The one place where an error becomes a page: every page that can't go on says what happened, who can mend it, and
 //! how to get on (decisions 5 and 13). No page carries internals.
 
-use actix_web::http::header::RETRY_AFTER;
+use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::answer::{BASE_PATH, locale, page};
@@ -17,6 +17,7 @@ use crate::ids::{ClientId, InteractionHash, Secret, SupportId};
 use crate::login::{self, Problem};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
+use crate::quota::Over;
 use crate::telemetry;
 
 /// The 400 page of the protocol's surface: `Y000400`, and the precise code beside it. No link to anything unproven.
@@ -90,6 +91,19 @@ pub fn unserved(hub: &Hub, request: &HttpRequest, code: ErrorCode, client_id: &C
     let whose = Whose { client_id: Some(client_id), ..Whose::page(&error.support_id) };
     refused::tell(hub, request, whose, code, "a login was not admitted");
     respond(hub, locale, &error)
+}
+
+/// A login that was not begun, because too many were: 429 with `Retry-After` (RFC 6585, 4), and the way to the home page of
+/// the service that was named. Never a redirect: the service would only send the person again.
+#[must_use]
+pub fn limited(hub: &Hub, request: &HttpRequest, code: ErrorCode, over: Over, client_id: Option<&ClientId>) -> HttpResponse {
+    let named = client_id.filter(|id| hub.federation.load().active(id).is_some());
+    let mut response = match named {
+        Some(client_id) => unserved(hub, request, code, client_id),
+        None => outside(hub, request, code),
+    };
+    response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(over.retry_after()));
+    response
 }
 
 /// A step that could not be taken at all.
@@ -219,7 +233,7 @@ fn respond(hub: &Hub, locale: Locale, error: &ErrorPage) -> HttpResponse {
     let status = error.code.entry().status;
     let mut response = page(hub, status, locale, |chrome| error.render(chrome));
     if status == 503 {
-        response.headers_mut().insert(RETRY_AFTER, actix_web::http::header::HeaderValue::from_static("5"));
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from_static("5"));
     }
     response
 }

@@ -20,7 +20,7 @@ use crate::telemetry::at_level;
 pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
     let mut response = match redeem(&hub, &request, body).await {
         Ok(answer) => json(answer),
-        Err(refusal) => to_client(&hub, &request, &refusal),
+        Err(refusal) => to_client(&hub, &request, refusal),
     };
     // RFC 6749, 5.1: beside `no-store`, for caches that know nothing newer.
     response.headers_mut().insert(PRAGMA, HeaderValue::from_static("no-cache"));
@@ -68,14 +68,30 @@ async fn token_form(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Res
 }
 
 /// An error as a client reads it that may have failed to prove itself; too often, and it is told when to try again.
-pub(super) fn to_client(hub: &Hub, request: &HttpRequest, refusal: &Refusal) -> HttpResponse {
+pub(super) fn to_client(hub: &Hub, request: &HttpRequest, refusal: Refusal) -> HttpResponse {
+    let (refusal, retry_after) = too_often(hub, request, refusal);
     let used = if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
-    let mut response = client_error(refused(hub, request, refusal), used);
-    if refusal.code == ErrorCode::TooManyMistakes {
+    let mut response = client_error(refused(hub, request, &refusal), used);
+    if let Some(seconds) = retry_after {
         // RFC 6585, 4
-        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(hub.grants.mistakes.retry_after()));
+        response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(seconds));
     }
     response
+}
+
+/// A failed authentication counts for the network that it comes from, too: whoever tries one client after the other stays
+/// below each one's limit. As everywhere, only what fails is turned away.
+fn too_often(hub: &Hub, request: &HttpRequest, refusal: Refusal) -> (Refusal, Option<u64>) {
+    if refusal.code == ErrorCode::TooManyMistakes {
+        return (refusal, Some(hub.grants.mistakes.retry_after().into()));
+    }
+    if refusal.code.entry().status != 401 {
+        return (refusal, None);
+    }
+    match hub.quotas.authentication_fails(|| hub.proxies.client(request)) {
+        Ok(()) => (refusal, None),
+        Err(over) => (Refusal { code: ErrorCode::TooManyMistakes, ..refusal }, Some(over.retry_after())),
+    }
 }
 
 /// Every `Authorization` header: two of them are a finding, not a choice.

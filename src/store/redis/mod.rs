@@ -10,6 +10,7 @@
 //! **Time.** A record is gone by its own `expires_at` and the `now` of the verb; the server only frees its memory, some
 //! time later. Durations travel, not moments, so that the server's clock decides nothing.
 
+mod counters;
 mod inspect;
 mod link;
 mod names;
@@ -59,6 +60,8 @@ pub struct RedisStore {
     prefix: String,
     /// The first half of the births of this store's records: whose place is whose.
     own: [u8; 4],
+    /// What subjects of counts are hashed with.
+    counter_key: [u8; 32],
     env: Env,
 }
 
@@ -88,7 +91,11 @@ impl RedisStore {
     ) -> Result<Self, RedisFault> {
         let limit = Duration::from_millis(config.call_milliseconds);
         let [a, b, c, d, ..] = env.entropy().bits256();
+        // The one that seals; while keys change, hubs with another first key count apart (docs/limits.md).
+        let seal_key = credentials.seal_keys.first().map_or("", |key| key.reveal());
+        let counter_key = digest::hmac(b"passerelle counters 1", seal_key.as_bytes()).map_err(|_| SealFault::Openssl)?;
         Ok(Self {
+            counter_key,
             link: Link::new(Target::new(config, credentials), limit, Arc::clone(metrics))?,
             scripts: Scripts::default(),
             ring: Ring::new(&credentials.seal_keys)?,

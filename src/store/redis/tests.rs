@@ -234,3 +234,26 @@ async fn a_record_leaves_the_server_by_itself() {
         assert!((80_000..=90_000).contains(&left), "{kind}: its 30 seconds, and a minute: {left}");
     }
 }
+
+#[tokio::test]
+async fn counts_are_summed_over_hubs() {
+    let store = store_at(shared(), &fresh_prefix(), &["of the tests"], ROOMY);
+    crate::store::counters::conformance::check(Arc::new(store)).await;
+}
+
+#[tokio::test]
+async fn counts_tell_the_servers_operator_no_address() {
+    use crate::store::counters::Counters;
+    use crate::store::counters::conformance::batch;
+    let prefix = fresh_prefix();
+    let add = async |key: &str, window| {
+        store_at(shared(), &prefix, &[key], ROOMY).add(&batch(window, 0, 1, &[("address", b'1', 1)])).await.unwrap();
+        let members = shared().cli_text(&["ZRANGE", &format!("{prefix}:q:{window}"), "0", "-1"]);
+        members.lines().filter(|member| !member.starts_with('!')).map(str::to_owned).collect::<Vec<_>>()
+    };
+    let members = [add("one key", 1).await, add("one key", 2).await, add("another key", 3).await];
+    assert!(members.iter().all(|members| members.len() == 1 && members[0] != digest::base64url(&[b'1'; 16])), "{members:?}");
+    assert!(members[0] != members[1], "nor whether it came back");
+    let ttl: i64 = shared().cli_text(&["PTTL", &format!("{prefix}:q:1")]).parse().unwrap();
+    assert!((1..=120_000).contains(&ttl), "the server forgets: {ttl}");
+}
