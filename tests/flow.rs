@@ -24,6 +24,7 @@ mod flow {
     mod high;
     mod introspection;
     mod levels;
+    mod limits;
     mod logout;
     mod openid;
     mod policy;

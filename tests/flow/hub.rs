@@ -57,6 +57,8 @@ pub struct TestHub {
     pub loaded: Loaded,
     pub metrics: Arc<Metrics>,
     hub: Data<Hub>,
+    /// Those that share a store with it, and answer in its stead.
+    others: Vec<Data<Hub>>,
     reload: Reload,
     #[allow(dead_code, reason = "only the canary's process exports")]
     traces: Option<Queue>,
@@ -125,7 +127,7 @@ impl TestHub {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
         let mut behind = Self::on(folder).await;
-        let (mut apps, mut counted, mut nodes) = (Vec::new(), Vec::new(), Vec::new());
+        let (mut apps, mut counted, mut nodes, mut others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for seed in 0..count {
             let env = Env::new(Arc::clone(&behind.clock) as Arc<_>, Arc::new(SeededEntropy::new(100 + seed)));
             let program = Program::build(&behind.loaded, Parts { env, keys: Keys::Folder }).unwrap();
@@ -133,12 +135,13 @@ impl TestHub {
             counted.push(Arc::clone(&hub.metrics));
             let administer = serving!(App::new().service(admin::scope(program.admin())));
             nodes.push(Node { administer, readiness: program.readiness() });
+            others.push(hub.clone());
             let app = App::new()
                 .configure(move |config| routes::configure(config, hub))
                 .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
             apps.push(Rc::new(init_service(app).await));
         }
-        behind.nodes = nodes;
+        (behind.nodes, behind.others) = (nodes, others);
         let turn = Cell::new(0);
         behind.serve = Box::new(move |request| {
             let request = request.to_request();
@@ -179,8 +182,8 @@ impl TestHub {
             .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
         let serve = serving!(app);
         let administer = serving!(App::new().service(admin::scope(program.admin())));
-        let (reload, traces) = (program.reload(), program.traces());
-        Self { serve, administer, clock, loaded, metrics, hub, reload, traces, folder, nodes: Vec::new() }
+        let (reload, traces, nodes, others) = (program.reload(), program.traces(), Vec::new(), Vec::new());
+        Self { serve, administer, clock, loaded, metrics, hub, reload, traces, folder, nodes, others }
     }
 
     /// Another process on the same configuration folder, after this one has ended.
@@ -256,6 +259,15 @@ impl TestHub {
     pub async fn flush_traces(&self) {
         if let Some(traces) = &self.traces {
             traces.flush(Duration::from_secs(20)).await;
+        }
+    }
+
+    /// Has all hubs tell each other what they have counted, as they do each second.
+    pub async fn exchange_counts(&self) {
+        for hub in &self.others {
+            if let Some(exchange) = &hub.exchange {
+                exchange.now().await;
+            }
         }
     }
 
