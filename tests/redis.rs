@@ -11,12 +11,13 @@ mod redis_server;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
 use passerelle::config::RedisCredentials;
 use passerelle::config::model::{RedisConfig, RedisMode};
 use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
+use passerelle::store::counters::{Batch, Counted, Counters};
 use passerelle::store::redis::RedisStore;
 use passerelle::store::{Capacities, Draft, Family, Key, Kind, Replaced, Store, StoreFault, Taken, Version};
 use passerelle::telemetry::Metrics;
@@ -99,6 +100,18 @@ async fn whole_life(store: &RedisStore, name: &str) {
     assert_eq!(store.insert(key(Kind::Token, "late"), draft("1", &families), at(6)).await, Err(StoreFault::Revoked));
     store.remove(&login).await.unwrap();
     assert!(store.load(&login, at(6)).await.unwrap().is_none());
+    counts(store).await;
+}
+
+/// Two batches of one hub, the second one sent twice.
+async fn counts(store: &RedisStore) {
+    static WINDOW: AtomicU64 = AtomicU64::new(0);
+    let window = WINDOW.fetch_add(1, Ordering::Relaxed);
+    for (number, sum) in [(1, 3), (2, 6), (2, 6)] {
+        let counted = Counted { limit: "tests", subject: *b"a network's hash" };
+        let batch = Batch { window, hub: *b"hub one!", number, additions: vec![(counted, 3)] };
+        assert_eq!(store.add(&batch).await, Ok(vec![sum]));
+    }
 }
 
 /// The least that the hub needs, as docs/redis.md gives it.

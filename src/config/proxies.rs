@@ -102,7 +102,7 @@ pub(super) fn check(source: &Source, public: &PublicListener, problems: &mut Vec
                 NetworkFault::HostBits => "write the network's first address, or a longer prefix",
                 NetworkFault::Everybody => "name the load balancers' own networks: anybody could forge an address",
             };
-            problems.push(source.problem(&format!("public.trusted_proxies[{index}]"), &fault.to_string(), mend));
+            problems.push(source.problem(&format!("public.trusted_proxies[{index}]"), fault.to_string(), mend));
         }
     }
     match (public.trusted_proxies.is_empty(), public.client_address_header) {

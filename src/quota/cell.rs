@@ -118,13 +118,8 @@ impl Cell {
 }
 
 /// The program's clock, as the limiter reads it: time since the epoch.
+#[derive(Clone)]
 struct EnvClock(Env);
-
-impl Clone for EnvClock {
-    fn clone(&self) -> Self {
-        Self(self.0.clone())
-    }
-}
 
 impl Clock for EnvClock {
     type Instant = Duration;

@@ -67,18 +67,3 @@ fn when_all_have_had_their_share_newcomers_share_one() {
     clock.advance(Duration::from_secs(61));
     assert!((2000..2000 + PLACES).all(|number| limit.take(subject(number), most(1)).is_ok()), "the idle make room");
 }
-
-/// Prints what a request pays: `cargo test --release --lib quota::limit -- --ignored --nocapture`.
-#[test]
-#[ignore = "a measurement"]
-fn cost_of_a_request() {
-    let env = Env::system();
-    let limit = Limit::new("tests", 65_536, &env);
-    let subjects: Vec<Subject> = (0..50_000).map(subject).collect();
-    let began = std::time::Instant::now();
-    let mut taken = 0_u32;
-    for _ in 0..20 {
-        taken += subjects.iter().map(|subject| u32::from(limit.take(*subject, most(1_000_000)).is_ok())).sum::<u32>();
-    }
-    println!("{taken} taken, {} ns each", began.elapsed().as_nanos() / u128::from(taken));
-}

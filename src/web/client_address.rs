@@ -40,13 +40,17 @@ impl Proxies {
     fn behind(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {
         let mut client = peer.to_canonical();
         let Some(header) = self.header.filter(|_| self.trusts(client)) else { return client };
-        let (lines, read): (_, fn(&str) -> Option<Vec<&str>>) = match header {
-            AddressHeader::XForwardedFor => (lines(headers, &X_FORWARDED_FOR), |line| Some(line.split(',').collect())),
-            AddressHeader::Forwarded => (lines(headers, &FORWARDED), forwarded),
+        let name = match header {
+            AddressHeader::XForwardedFor => &X_FORWARDED_FOR,
+            AddressHeader::Forwarded => &FORWARDED,
         };
         let mut hops = 0;
-        for line in lines.into_iter().rev() {
-            let Some(told) = line.and_then(read) else { return client };
+        for line in lines(headers, name).into_iter().rev() {
+            let told = line.and_then(|line| match header {
+                AddressHeader::XForwardedFor => Some(line.split(',').collect()),
+                AddressHeader::Forwarded => forwarded(line),
+            });
+            let Some(told) = told else { return client };
             for node in told.into_iter().rev() {
                 hops += 1;
                 let Some(address) = address(node.trim()).filter(|_| hops <= MOST_HOPS) else { return client };

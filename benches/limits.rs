@@ -1,0 +1,50 @@
+//! What a limit costs a request: a counter of 50,000 networks, all known and each new. `cargo bench --bench limits`.
+//! Nothing is asserted: read the figures.
+#![expect(clippy::unwrap_used, reason = "a measurement that can't be made should stop")]
+
+use std::net::{IpAddr, Ipv4Addr};
+use std::num::NonZeroU32;
+use std::sync::Arc;
+
+use passerelle::env::Env;
+use passerelle::quota::{Limit, Prefixes, Quotas, Rates, Subject};
+use passerelle::telemetry::Metrics;
+use tokio::time::Instant;
+
+const NETWORKS: u32 = 50_000;
+const PREFIXES: Prefixes = Prefixes { v4: 32, v6: 64 };
+
+fn main() {
+    let env = Env::system();
+    let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+    let off = Rates {
+        logins_per_service_provider: None,
+        requests_per_network: None,
+        departures_per_connector: None,
+        failed_authentications_per_network: None,
+        prefixes: PREFIXES,
+    };
+    let most = NonZeroU32::new(600).unwrap();
+    let on = Rates { requests_per_network: Some(most), ..off };
+    for (name, rates) in [("off", off), ("on", on)] {
+        let quotas = Quotas::new(rates, &env, &metrics);
+        for round in ["first", "again", "again"] {
+            let each = measured(|number| quotas.request_comes(|| address(number)).is_ok());
+            println!("{name}, {round}: {each} ns a request");
+        }
+    }
+    let limit = Limit::new("flood", 16_384, &env);
+    let each = measured(|number| limit.take(Subject::around(address(number), PREFIXES), most).is_ok());
+    println!("three times as many networks as places: {each} ns a request");
+}
+
+fn address(number: u32) -> IpAddr {
+    IpAddr::V4(Ipv4Addr::from_bits(number.wrapping_mul(2_654_435_761)))
+}
+
+fn measured(take: impl Fn(u32) -> bool) -> u128 {
+    let began = Instant::now();
+    let taken = (0..NETWORKS).filter(|number| std::hint::black_box(take(*number))).count();
+    assert_eq!(taken, NETWORKS as usize);
+    began.elapsed().as_nanos() / u128::from(NETWORKS)
+}
