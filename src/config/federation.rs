@@ -106,10 +106,7 @@ impl Service {
                 Rules::Openid => None,
             }),
             admitted: file.connectors.admitted(),
-            order: match own_order.is_empty() {
-                true => Arc::clone(hub),
-                false => Arc::new(Order::of(own_order, hubs_order)),
-            },
+            order: if own_order.is_empty() { Arc::clone(hub) } else { Arc::new(Order::of(own_order, hubs_order)) },
             logo: client.logo.clone(),
             class: file.class.as_deref().map(Arc::from),
             keys: client.keys.clone(),
