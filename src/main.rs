@@ -242,7 +242,12 @@ fn demo(port: u16) -> Result<(), String> {
         for (platform, addresses) in [("standard", &demo.standard), ("high", &demo.high)] {
             println!("{platform} platform");
             println!("  hub                 {}", addresses.hub);
-            println!("  its probes, metrics {}/metrics", addresses.private);
+            println!("  its metrics         {}/metrics", addresses.private);
+            println!(
+                "  its window          {}/admin/ opened by the token in {}",
+                addresses.private,
+                addresses.admin_token.display()
+            );
             println!("  its folder          {}", addresses.folder.display());
             for provider in &addresses.identity_providers {
                 println!("  identity provider   {provider}");

@@ -1,6 +1,7 @@
 //! The demo's configuration, as an operator would write it in files, embedded here with the ports of the day.
 
 use std::fs;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -98,6 +99,9 @@ impl Secrets {
     }
 }
 
+/// What opens a hub's administration, in its folder.
+pub const ADMIN_TOKEN: &str = "admin.token";
+
 /// How tokens are sealed on the high platform: from the identity providers to the hub, and from the hub to the service.
 const SEALING: Sealing = Sealing { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
 
@@ -117,7 +121,13 @@ impl Side {
     }
 
     /// The hub: two identity providers, one service provider, one data provider; on standard, identities from the register.
-    pub fn hub_files(&self, service_provider: &str, keys: &UpstreamKeys, env: &Env) -> Result<Files, DemoFault> {
+    pub fn hub_files(
+        &self,
+        private: SocketAddr,
+        service_provider: &str,
+        keys: &UpstreamKeys,
+        env: &Env,
+    ) -> Result<Files, DemoFault> {
         let ((platform, suffix), address) = (self.names(), &self.hub);
         let (register, sealed) = match self.platform {
             Platform::Standard => ("register.file.path = \"register.csv\"", String::new()),
@@ -128,7 +138,8 @@ impl Side {
 platform = "{platform}"
 base_url = "{address}"
 public = {{ listen = "127.0.0.1:0" }}
-private = {{ listen = "127.0.0.1:0" }}
+private = {{ listen = "{private}", admin_token = {{ file = "{ADMIN_TOKEN}" }} }}
+audit = {{ sink = "file" }}
 cookie_prefix = "demo-hub{suffix}"
 connectors = "connectors"
 subject_key = {{ env = "DEMO_SUBJECT_KEY" }}
@@ -160,6 +171,7 @@ secrets = [{{ env = "DEMO_DATA_SECRET" }}]
         );
         let mut files = vec![
             ("passerelle.toml".to_owned(), settings),
+            (ADMIN_TOKEN.to_owned(), fresh_secret(env).into_inner()),
             ("service-providers/demo-service.toml".to_owned(), client),
             ("data-providers/demo-data.toml".to_owned(), data_provider),
         ];

@@ -21,7 +21,7 @@ use crate::protocol::acr::Platform;
 use crate::token::{Keyring, KeyringFault, UpstreamKeys};
 use actix_web::dev::{Server, ServerHandle};
 use data_provider::DemoDataProvider;
-use federation::{Files, IDENTITY_PROVIDERS, Side};
+use federation::{ADMIN_TOKEN, Files, IDENTITY_PROVIDERS, Side};
 use service_provider::{DemoServiceProvider, SetupFault};
 
 #[derive(thiserror::Error, Debug)]
@@ -67,6 +67,8 @@ pub struct Addresses {
     pub data_provider: String,
     /// The hub's configuration, read again when it changes: its connectors and service providers.
     pub folder: PathBuf,
+    /// The file whose token opens the hub's administration.
+    pub admin_token: PathBuf,
 }
 
 /// Every listener of the demo, taken before anything starts: a taken port leaves nothing half begun.
@@ -161,12 +163,14 @@ fn start_side(
         let program = Program::build(&files.load()?, parts(UpstreamKeys::none(), env)?)?;
         started.push((program.start(listener, None)?, files));
     }
-    let files = side.hub_files(service_provider, keys, env)?;
+    let files = side.hub_files(listeners.private.local_addr()?, service_provider, keys, env)?;
     let program = Program::build(&files.load()?, parts(UpstreamKeys::ephemeral(env.now())?, env)?)?;
     let folder = files.path().to_owned();
+    let admin_token = folder.join(ADMIN_TOKEN);
     started.push((program.start(listeners.hub, Some(listeners.private))?, files));
     let data_provider = format!("{}{}", side.data_provider, data_provider::PATH);
-    Ok((side, Addresses { hub, private, identity_providers, data_provider, folder }, listeners.data_provider))
+    let addresses = Addresses { hub, private, identity_providers, data_provider, folder, admin_token };
+    Ok((side, addresses, listeners.data_provider))
 }
 
 fn served(server: Server) -> ServerHandle {

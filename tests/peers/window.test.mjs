@@ -7,7 +7,7 @@ import { createRequire } from 'node:module';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { chromium } from 'playwright-core';
-import { artifacts, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { Browser, artifacts, choose, freePorts, oidcConnector, program, random, startDemo, startHub } from './harness.mjs';
 
 const axe = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 const FLAGS = ['--no-sandbox', '--disable-gpu', '--disable-quic', '--no-first-run', '--disable-background-networking', '--disable-component-update', '--disable-sync'];
@@ -181,4 +181,39 @@ test('`passerelle top` says what is in its way', async () => {
   const refused = top('--once');
   writeFileSync(file, token);
   assert.deepEqual([refused.status, /refuses the token/.test(refused.stderr)], [4, true], refused.stderr);
+});
+
+test('the demo is enough to try the three tasks, as docs/operating.md has them', async () => {
+  const demo = await startDemo('demo-operator');
+  try {
+    const [folder, address] = [/its folder +(\S+)/, /its window +(\S+)\/admin\//].map((told) => demo.log().match(told)[1]);
+    const hubAt = demo.log().match(/hub +(http\S+)/)[1];
+    const top = spawnSync(program, ['top', '--config', folder, '--once', '--json'], { encoding: 'utf8' });
+    assert.equal(top.status, 0, top.stderr);
+    assert.equal(JSON.parse(top.stdout).ready, true);
+
+    const person = new Browser();
+    const service = await person.open(demo.url);
+    const choice = await person.submit(service, { pick: (form) => form.method === 'POST' });
+    const sandbox = await choose(person, choice, choice.html.match(/name="provider" value="([^"]+)"/)[1]);
+    // The identity provider of the demo is a hub of its own, with one sandbox.
+    const failed = await person.submit(sandbox, { values: { failure: 'unknown-person' } });
+    const no = /\/consent$/.test(failed.url) ? await person.submit(failed, { pick: (form) => /consent$/.test(form.action), values: { answer: 'yes' } }) : failed;
+    const number = no.html.match(/[0-9A-HJKMNP-TV-Z]{12}/)?.[0];
+    assert.ok(number && /Y\d{6}/.test(no.html), `${no.url}\n${no.html}`);
+
+    const secret = readFileSync(path.join(folder, 'admin.token'), 'utf8').trim();
+    const told = await (await fetch(`${address}/admin/logins/${number}`, { headers: { authorization: `Bearer ${secret}` } })).json();
+    assert.match(JSON.stringify(told), /Y0\d{5}/);
+    assert.ok(!/DUBOIS|Angela/i.test(JSON.stringify(told)), 'nobody is named');
+
+    const jwks = path.join(artifacts, 'demo-jwks.json');
+    writeFileSync(jwks, await (await fetch(`${hubAt}/api/v2/jwks`)).text());
+    const log = path.join(folder, 'audit/audit.jsonl');
+    for (let tries = 0; !readFileSync(log, 'utf8').includes(number); tries += 1) assert.ok(tries < 5000, 'the line is not written');
+    const verified = spawnSync(program, ['audit', 'verify', log, '--jwks', jwks], { encoding: 'utf8' });
+    assert.equal(verified.status, 0, verified.stdout + verified.stderr);
+  } finally {
+    await demo.stop();
+  }
 });
