@@ -210,6 +210,8 @@ impl Metrics {
 
     /// `state` is one of `states`, whose others are then zero.
     pub fn register_breaker(&self, state: &'static str, states: &[&'static str]) {
+        // With a circuit there are second tries to count: from 0, so that the first one shows.
+        self.register.retries.with_label_values::<&str>(&[]).inc_by(0);
         for known in states {
             self.register.breaker.with_label_values(&[*known]).set(i64::from(*known == state));
         }
