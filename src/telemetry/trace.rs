@@ -201,6 +201,16 @@ impl Scope {
         CURRENT.scope(self, work)
     }
 
+    /// Whether the running future belongs to the same request.
+    fn is_running(&self) -> bool {
+        let is_same = |now: &Self| match (&now.request, &self.request) {
+            (Some(now), Some(own)) => Arc::ptr_eq(now, own),
+            (None, None) => true,
+            (Some(_), None) | (None, Some(_)) => false,
+        };
+        CURRENT.try_with(is_same).unwrap_or(self.request.is_none())
+    }
+
     fn child(self, name: &'static str, kind: Kind) -> Span {
         let (id, parent) = (self.recording().and_then(Recording::next_id), self.span);
         match id {

@@ -39,8 +39,7 @@ pub fn begin(tracer: &Tracer, request: &ServiceRequest) -> RequestSpan {
 impl RequestSpan {
     pub async fn run<T>(&self, work: impl Future<Output = T>) -> T {
         match &self.span {
-            // Log lines are about a login whether or not its spans are kept.
-            Some(span) => span.scope().run(work).await,
+            Some(span) => span.run(work).await,
             None => work.await,
         }
     }

@@ -83,11 +83,11 @@ impl Span {
 
     /// Does `work` as this. A large future is best boxed by the caller: it is handed on by value.
     pub fn run<W: Future>(&self, work: W) -> Either<W, TaskLocalFuture<Scope, W>> {
-        match self.live {
-            // Of a span that is not kept the running scope is good enough.
-            None => Either::Left(work),
-            Some(_) => Either::Right(self.scope.clone().run(work)),
+        // Of a span that is not kept the running scope is good enough, if it is the same request's.
+        if self.live.is_none() && self.scope.is_running() {
+            return Either::Left(work);
         }
+        Either::Right(self.scope.clone().run(work))
     }
 
     /// This, for a message or a task.
