@@ -48,7 +48,7 @@ impl Default for Traces {
         Self {
             endpoint: None,
             headers: BTreeMap::new(),
-            sample_ratio: 0.1,
+            sample_ratio: 0.02,
             trust_sampled: false,
             propagate: Propagate::Nobody,
             service_name: "passerelle".into(),
