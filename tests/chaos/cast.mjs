@@ -49,8 +49,14 @@ export const redis = (port, ...words) => new Promise((resolve, reject) => {
   const socket = connect(port, '127.0.0.1');
   let answer = '';
   socket.setTimeout(2000, () => socket.destroy(new Error('no answer')));
-  socket.on('connect', () => socket.write(`${words.join(' ')}\r\nQUIT\r\n`));
-  socket.on('data', (data) => { answer += data; });
+  socket.on('connect', () => socket.write(`${words.join(' ')}\r\n`));
+  // A Sentinel knows no QUIT: the answer is over when nothing more of it comes.
+  let over;
+  socket.on('data', (data) => {
+    answer += data;
+    clearTimeout(over);
+    over = setTimeout(() => socket.destroy(), 30);
+  });
   socket.on('error', reject);
   socket.on('close', () => resolve(answer));
 });
@@ -130,7 +136,6 @@ ${hubs.map((hub) => `  server ${hub.name} 127.0.0.1:${hub.port} check port ${hub
 
 export const SANDBOX = `name = { en = "Sandbox", fr = "Bac à sable" }
 levels = { lowest = "eidas1", highest = "eidas1" }
-acr = { eidas1 = ["eidas1"] }
 [kind.persona]
 `;
 
