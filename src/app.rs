@@ -164,6 +164,7 @@ impl Program {
             env: env.clone(),
         };
         counted::follow(loaded, looked, &metrics);
+        let on_the_way = counted::on_the_way(Arc::clone(&ongoing), &env, &metrics);
         let reload = Follower {
             naming: counted::Naming::of(loaded),
             files: loaded.files.clone(),
@@ -271,6 +272,7 @@ impl Program {
             connectors: hub.connectors.clone(),
             readiness: Arc::clone(&readiness),
             store: Box::new(move || places.rows(store.as_ref())),
+            live: on_the_way,
             settings: serde_json::to_value(settings)?,
         };
         let admin = Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);

@@ -80,11 +80,17 @@ impl Ongoing {
 
     /// Tells of those whose time is over at `now`, and of how many stand where.
     pub fn report(&self, now: Timestamp, metrics: &Metrics) {
+        for (state, count) in self.live(now, metrics) {
+            metrics.logins_live(state, count);
+        }
+    }
+
+    /// How many stand in each state, without those whose time is over at `now`, of which `metrics` is told.
+    #[must_use]
+    pub fn live(&self, now: Timestamp, metrics: &Metrics) -> [(&'static str, i64); STATES.len()] {
         self.sweep(now, metrics);
         let counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
-        for state in STATES {
-            metrics.logins_live(state, counts.live.get(state).copied().unwrap_or_default());
-        }
+        STATES.map(|state| (state, counts.live.get(state).copied().unwrap_or_default()))
     }
 
     /// Cheap where nothing is over: it is called with each login that opens, for nobody may be scraping.

@@ -18,6 +18,7 @@ use crate::protocol::registration::Rules;
 use crate::telemetry::Metrics;
 use crate::token::keyfiles;
 use crate::token::keyring::KeyState;
+use crate::web::window::{LiveTold, OnTheWay};
 
 /// What of the settings the names depend on.
 #[derive(Clone, Copy, Debug)]
@@ -72,6 +73,16 @@ pub(super) struct Looked {
     pub keys: SharedKeys,
     pub ongoing: Arc<Ongoing>,
     pub env: Env,
+}
+
+/// Where logins on their way stand, for the operator's window.
+pub(super) fn on_the_way(ongoing: Arc<Ongoing>, env: &Env, metrics: &Arc<Metrics>) -> OnTheWay {
+    let (env, metrics) = (env.clone(), Arc::clone(metrics));
+    Box::new(move || {
+        let counts = ongoing.live(env.now(), &metrics).map(|(_, count)| count);
+        let [choosing, away, verifying, identifying, consenting] = counts;
+        LiveTold { choosing, away, verifying, identifying, consenting }
+    })
 }
 
 /// Has it told from now on.

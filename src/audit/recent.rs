@@ -10,7 +10,6 @@
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
-use std::time::Duration;
 
 use super::event::{Event, Name};
 use crate::assurance::Level;
@@ -56,9 +55,6 @@ pub enum Stage {
 }
 
 impl Stage {
-    /// Those in which a person is on the way.
-    pub const LIVE: [Self; 4] = [Self::Choosing, Self::Away, Self::Identifying, Self::Consenting];
-
     /// As [`crate::login::State::name`] has it, where that has a word.
     #[must_use]
     pub const fn as_str(self) -> &'static str {
@@ -74,7 +70,9 @@ impl Stage {
         }
     }
 
-    const fn is_live(self) -> bool {
+    /// A person is on the way.
+    #[must_use]
+    pub const fn is_live(self) -> bool {
         matches!(self, Self::Choosing | Self::Away | Self::Identifying | Self::Consenting)
     }
 
@@ -133,15 +131,6 @@ enum Shelf {
     Stray,
 }
 
-/// Logins on their way, by where they stand.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Live {
-    /// In the order of [`Stage::LIVE`].
-    pub by_stage: [usize; 4],
-    /// There are more than are remembered.
-    pub more: bool,
-}
-
 #[derive(Default)]
 struct Shard {
     timelines: HashMap<u64, Timeline>,
@@ -185,27 +174,6 @@ impl Recent {
         let key = id.number()?;
         let shard = self.shard(key)?;
         shard.lock().unwrap_or_else(PoisonError::into_inner).timelines.get(&key).cloned()
-    }
-
-    /// How many logins that began at most `life` ago are on their way.
-    #[must_use]
-    pub fn live(&self, life: Duration) -> Live {
-        let since = self.env.now() - life;
-        let mut live = Live::default();
-        for shard in &self.shards {
-            let shard = shard.lock().unwrap_or_else(PoisonError::into_inner);
-            let is_full = shard.well.len() >= self.room.logins.div_ceil(SHARDS);
-            let oldest = shard.well.front().and_then(|key| shard.timelines.get(key)).and_then(|oldest| oldest.moments.first());
-            live.more |= is_full && oldest.is_some_and(|oldest| oldest.at >= since);
-            let on_their_way = shard.timelines.values().filter(|one| one.stage.is_live());
-            for one in on_their_way.filter(|one| one.moments.first().is_some_and(|first| first.at >= since)) {
-                let count = Stage::LIVE.iter().position(|stage| *stage == one.stage);
-                if let Some(count) = count.and_then(|at| live.by_stage.get_mut(at)) {
-                    *count += 1;
-                }
-            }
-        }
-        live
     }
 
     /// Keys are random: any bits will do.

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use super::*;
 use crate::env::{HandClock, SeededEntropy};
+use std::time::Duration;
 
 fn recent(logins: usize, strays: usize) -> (Recent, Arc<HandClock>) {
     let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1000)));
@@ -85,7 +86,6 @@ fn tokens_of_forgotten_logins_are_nobody_on_the_way_and_drive_no_login_out() {
         recent.note(&of(Name::AuthorizationReceived, 0));
         (1..=1000).for_each(|number| recent.note(&of(name, number)));
         assert!(recent.find(&id(0)).is_some(), "{name:?}");
-        assert_eq!(recent.live(Duration::from_secs(60)).by_stage, [1, 0, 0, 0], "{name:?}");
         let told = recent.find(&id(1000)).unwrap();
         assert_eq!((told.stage, told.is_whole()), (Stage::Granted, false), "{name:?}");
     }
@@ -100,22 +100,4 @@ fn an_endless_login_takes_no_more_room_than_another() {
     let told = recent.find(&id(1)).unwrap();
     assert_eq!((told.moments.len(), told.left_out), (MOMENTS, 1002 - MOMENTS as u32));
     assert_eq!((told.moments[0].name, told.moments[MOMENTS - 1].name), (Name::AuthorizationReceived, Name::TokenRevoked));
-}
-
-#[test]
-fn logins_on_their_way_are_counted_until_their_time_is_over() {
-    let (recent, clock) = recent(160, 16);
-    for number in 0..6 {
-        recent.note(&of(Name::AuthorizationReceived, number));
-    }
-    recent.note(&of(Name::IdpChosen, 1).idp(&"one".into()));
-    recent.note(&of(Name::InformationShown, 2));
-    recent.note(&of(Name::CodeIssued, 3));
-    recent.note(&of(Name::AuthorizationRefused, 99).code(ErrorCode::BadRequest));
-    let life = Duration::from_secs(60);
-    assert_eq!(recent.live(life), Live { by_stage: [3, 1, 0, 1], more: false });
-    clock.advance(Duration::from_secs(61));
-    assert_eq!(recent.live(life), Live::default());
-    (100..1000).for_each(|number| recent.note(&of(Name::AuthorizationReceived, number)));
-    assert!(recent.live(life).more, "some are forgotten that may be on their way");
 }

@@ -42,7 +42,7 @@ pub struct Told {
     pub logins_per_second: f64,
     /// By outcome, in the time that is told of.
     pub outcomes: BTreeMap<String, u64>,
-    pub live: Option<LiveTold>,
+    pub live: LiveTold,
     pub endpoints: Vec<Endpoint>,
     pub connectors: Vec<ConnectorRow>,
     pub store: Vec<StoreRow>,
@@ -183,7 +183,7 @@ pub mod tests {
             at: "2027-01-01T00:00:00Z".into(),
             ready: true,
             checks: Vec::new(),
-            live: Some(LiveTold { choosing: 3, ..LiveTold::default() }),
+            live: LiveTold { choosing: 3, ..LiveTold::default() },
             store: Vec::new(),
             connectors: Vec::new(),
             orphaned_blocks: Vec::new(),

@@ -40,13 +40,8 @@ fn write(text: &mut String, told: &Told) -> std::fmt::Result {
     writeln!(text, "\nLogins           {:>8.1}/s", told.logins_per_second)?;
     let outcomes: Vec<String> = told.outcomes.iter().map(|(name, count)| format!("{name} {count}")).collect();
     writeln!(text, "  ended          {}", if outcomes.is_empty() { "none yet".to_owned() } else { outcomes.join(" · ") })?;
-    match &told.live {
-        Some(live) => {
-            let rows: Vec<String> = live.rows().iter().map(|(name, count)| format!("{name} {count}")).collect();
-            writeln!(text, "  on their way   {}{}", rows.join(" · "), if live.more { " (at least)" } else { "" })?;
-        }
-        None => writeln!(text, "  on their way   not known: limits.remembered_logins is 0")?,
-    }
+    let rows: Vec<String> = told.live.rows().iter().map(|(name, count)| format!("{name} {count}")).collect();
+    writeln!(text, "  on their way   {}", rows.join(" · "))?;
     writeln!(text, "\n{:<44} {:>9} {:>10} {:>10}", "Endpoint", "per s", "p50", "p99")?;
     for one in told.endpoints.iter().take(ENDPOINTS) {
         let (p50, p99) = (seconds(one.p50_seconds), seconds(one.p99_seconds));

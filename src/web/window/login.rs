@@ -116,7 +116,7 @@ impl Window {
 
     fn state(&self, told: &Timeline, began: Timestamp) -> &'static str {
         let is_late = self.env.now() >= began + self.login_life;
-        if is_late && Stage::LIVE.contains(&told.stage) { "expired" } else { told.stage.as_str() }
+        if is_late && told.stage.is_live() { "expired" } else { told.stage.as_str() }
     }
 
     fn service_provider(&self, id: &ClientId) -> Named {

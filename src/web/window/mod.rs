@@ -26,7 +26,6 @@ use super::private::{CheckRow, Readiness};
 use crate::actor::Connectors;
 use crate::actor::registry::{BlockRow, ConnectorRow};
 use crate::audit::Recent;
-use crate::audit::recent::Stage;
 use crate::config::blocks::Block;
 use crate::config::notices::Severity;
 use crate::config::{Current, Federation, in_rfc3339};
@@ -39,6 +38,9 @@ use crate::protocol::registration::Rules;
 /// How full the store is, at this moment.
 pub type Fill = Box<dyn Fn() -> Vec<StoreRow> + Send + Sync>;
 
+/// Where logins on their way stand, at this moment.
+pub type OnTheWay = Box<dyn Fn() -> LiveTold + Send + Sync>;
+
 /// What the window looks at.
 pub struct Window {
     pub env: Env,
@@ -46,12 +48,13 @@ pub struct Window {
     pub issuer: String,
     /// `None` where nothing is remembered.
     pub recent: Option<Arc<Recent>>,
-    /// Of a login; older ones are not on their way any more.
+    /// Of a login: an older one that did not end is told as expired.
     pub login_life: Duration,
     pub federation: Current,
     pub connectors: Connectors,
     pub readiness: Arc<Readiness>,
     pub store: Fill,
+    pub live: OnTheWay,
     /// `passerelle.toml` as loaded, defaults included. It names where secrets are, and holds none.
     pub settings: Value,
 }
@@ -82,33 +85,35 @@ pub struct Status {
     pub ready: bool,
     /// As `/readyz` has them.
     pub checks: Vec<CheckRow>,
-    /// Logins on their way; absent where none are remembered.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    pub live: Option<LiveTold>,
+    pub live: LiveTold,
     pub store: Vec<StoreRow>,
     pub connectors: Vec<ConnectorRow>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub orphaned_blocks: Vec<BlockRow>,
 }
 
-/// Logins on their way, by where they stand.
+/// Logins on their way, by the state that they stand in. Of hubs that share a store only the sum over all of them says
+/// something: a login that moves is counted below zero at one and above at another.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
 pub struct LiveTold {
-    pub choosing: usize,
-    pub away: usize,
-    pub identifying: usize,
-    pub consenting: usize,
-    /// There are more than are remembered (`limits.remembered_logins`).
-    pub more: bool,
+    pub choosing: i64,
+    pub away: i64,
+    pub verifying: i64,
+    pub identifying: i64,
+    pub consenting: i64,
 }
 
 impl LiveTold {
+    /// In the order of a login.
     #[must_use]
-    pub fn rows(&self) -> [(&'static str, usize); 4] {
-        let counts = [self.choosing, self.away, self.identifying, self.consenting];
-        let mut rows = Stage::LIVE.map(|stage| (stage.as_str(), 0));
-        rows.iter_mut().zip(counts).for_each(|(row, count)| row.1 = count);
-        rows
+    pub const fn rows(&self) -> [(&'static str, i64); 5] {
+        [
+            ("choosing", self.choosing),
+            ("away", self.away),
+            ("verifying", self.verifying),
+            ("identifying", self.identifying),
+            ("consenting", self.consenting),
+        ]
     }
 }
 
@@ -162,11 +167,7 @@ impl Window {
             at: in_rfc3339(self.env.now()),
             ready: self.readiness.complaints().is_empty(),
             checks: self.readiness.checks(),
-            live: self.recent.as_ref().map(|recent| {
-                let live = recent.live(self.login_life);
-                let [choosing, away, identifying, consenting] = live.by_stage;
-                LiveTold { choosing, away, identifying, consenting, more: live.more }
-            }),
+            live: (self.live)(),
             store: (self.store)(),
             connectors: self.connectors.overview(),
             orphaned_blocks: self.connectors.orphaned_blocks(),
