@@ -4,14 +4,12 @@
 
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
-use openssl::hash::MessageDigest;
-use openssl::pkey::PKey;
-use openssl::sign::Signer;
+use openssl::sha::Sha256;
 
 #[must_use]
 pub fn sha256(bytes: &[u8]) -> [u8; 32] {
     // The one-shot function looks its algorithm up by name each time, which takes longer than the hashing.
-    let mut hash = openssl::sha::Sha256::new();
+    let mut hash = Sha256::new();
     hash.update(bytes);
     hash.finish()
 }
@@ -23,10 +21,8 @@ pub fn fingerprint(value: &str) -> String {
 }
 
 /// HMAC-SHA-256 over the parts, each preceded by its length (u32, big-endian), so that no two lists of parts collide.
-///
-/// # Errors
-/// Only if OpenSSL itself fails (out of memory, a FIPS refusal).
-pub fn hmac_parts(key: &[u8], parts: &[&[u8]]) -> Result<[u8; 32], openssl::error::ErrorStack> {
+#[must_use]
+pub fn hmac_parts(key: &[u8], parts: &[&[u8]]) -> [u8; 32] {
     let mut message = Vec::with_capacity(parts.iter().map(|p| p.len() + 4).sum());
     for part in parts {
         message.extend_from_slice(&u32::try_from(part.len()).unwrap_or(u32::MAX).to_be_bytes());
@@ -36,15 +32,50 @@ pub fn hmac_parts(key: &[u8], parts: &[&[u8]]) -> Result<[u8; 32], openssl::erro
 }
 
 /// HMAC-SHA-256 of one message.
+#[must_use]
+pub fn hmac(key: &[u8], message: &[u8]) -> [u8; 32] {
+    HmacKey::new(key).tag(message)
+}
+
+/// A key for HMAC-SHA-256, made ready for many messages.
 ///
-/// # Errors
-/// Only if OpenSSL itself fails.
-pub fn hmac(key: &[u8], message: &[u8]) -> Result<[u8; 32], openssl::error::ErrorStack> {
-    let key = PKey::hmac(key)?;
-    let mut signer = Signer::new(MessageDigest::sha256(), &key)?;
-    let mut tag = [0; 32];
-    signer.sign_oneshot(&mut tag, message)?;
-    Ok(tag)
+/// RFC 2104 over OpenSSL's SHA-256. OpenSSL's own call looks its algorithms up by name each time: 7.5 µs instead of 0.2, and
+/// a login needs some twenty.
+#[derive(Clone)]
+pub struct HmacKey {
+    inner: Sha256,
+    outer: Sha256,
+}
+
+impl HmacKey {
+    #[must_use]
+    pub fn new(key: &[u8]) -> Self {
+        const BLOCK: usize = 64;
+        let hashed = (key.len() > BLOCK).then(|| sha256(key));
+        let key = hashed.as_ref().map_or(key, |hashed| hashed.as_slice());
+        let padded = |pad: u8| {
+            let mut block = [pad; BLOCK];
+            block.iter_mut().zip(key).for_each(|(byte, of_key)| *byte ^= of_key);
+            let mut hash = Sha256::new();
+            hash.update(&block);
+            hash
+        };
+        Self { inner: padded(0x36), outer: padded(0x5c) }
+    }
+
+    #[must_use]
+    pub fn tag(&self, message: &[u8]) -> [u8; 32] {
+        let (mut inner, mut outer) = (self.inner.clone(), self.outer.clone());
+        inner.update(message);
+        outer.update(&inner.finish());
+        outer.finish()
+    }
+}
+
+impl std::fmt::Debug for HmacKey {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("HmacKey(***)")
+    }
 }
 
 #[must_use]
@@ -66,16 +97,32 @@ pub fn equal(left: &[u8], right: &[u8]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use openssl::hash::MessageDigest;
+    use openssl::pkey::PKey;
+    use openssl::sign::Signer;
+
     use super::*;
 
     #[test]
     fn parts_do_not_collide_when_a_boundary_moves() {
-        assert_ne!(hmac_parts(b"k", &[b"ab", b"c"]).unwrap(), hmac_parts(b"k", &[b"a", b"bc"]).unwrap());
+        assert_ne!(hmac_parts(b"k", &[b"ab", b"c"]), hmac_parts(b"k", &[b"a", b"bc"]));
     }
 
     #[test]
     fn hmac_is_rfc_4231_case_2() {
-        let tag = hmac(b"Jefe", b"what do ya want for nothing?").unwrap();
-        assert_eq!(tag[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+        assert_eq!(hmac(b"Jefe", b"what do ya want for nothing?")[..4], [0x5b, 0xdc, 0xc1, 0x46]);
+    }
+
+    #[test]
+    fn hmac_is_openssls_for_every_length_of_key_and_message() {
+        let bytes: Vec<u8> = (0..=255).collect();
+        for key in [1, 31, 32, 63, 64, 65, 131, 256] {
+            for message in [0, 1, 55, 56, 63, 64, 65, 119, 256] {
+                let (key, message) = (&bytes[..key], &bytes[..message]);
+                let of_openssl = PKey::hmac(key).unwrap();
+                let mut signer = Signer::new(MessageDigest::sha256(), &of_openssl).unwrap();
+                assert_eq!(hmac(key, message).to_vec(), signer.sign_oneshot_to_vec(message).unwrap());
+            }
+        }
     }
 }

@@ -23,7 +23,6 @@ impl Counters for RedisStore {
         let mut owned = vec![kept.into_bytes(), hub.into_bytes(), number.into_bytes()];
         for (counted, count) in &batch.additions {
             let member = digest::hmac_parts(&self.counter_key, &[counted.limit.as_bytes(), &counted.subject, &window]);
-            let member = member.map_err(|fault| StoreFault::Unavailable(fault.to_string()))?;
             let member = member.first_chunk::<16>().copied().unwrap_or_default();
             owned.push(digest::base64url(&member).into_bytes());
             owned.push(count.to_string().into_bytes());

@@ -14,6 +14,7 @@ mod counters;
 mod inspect;
 mod link;
 mod names;
+mod pack;
 mod places;
 mod record;
 mod scripts;
@@ -68,8 +69,6 @@ pub struct RedisStore {
 /// Why a store can't be had.
 #[derive(thiserror::Error, Debug)]
 pub enum RedisFault {
-    #[error("the store's keys can't be used: {0}")]
-    Seal(#[from] SealFault),
     #[error("there is no thread for the store: {0}")]
     Thread(#[from] std::io::Error),
     /// Starting all the same would lose sessions later.
@@ -81,7 +80,7 @@ impl RedisStore {
     /// Connects when it is first asked, or a moment later.
     ///
     /// # Errors
-    /// OpenSSL or the operating system fails.
+    /// The operating system gives no thread.
     pub fn new(
         config: &RedisConfig,
         credentials: &RedisCredentials,
@@ -93,12 +92,12 @@ impl RedisStore {
         let [a, b, c, d, ..] = env.entropy().bits256();
         // The one that seals; while keys change, hubs with another first key count apart (docs/limits.md).
         let seal_key = credentials.seal_keys.first().map_or("", |key| key.reveal());
-        let counter_key = digest::hmac(b"passerelle counters 1", seal_key.as_bytes()).map_err(|_| SealFault::Openssl)?;
+        let counter_key = digest::hmac(b"passerelle counters 1", seal_key.as_bytes());
         Ok(Self {
             counter_key,
             link: Link::new(Target::new(config, credentials), limit, Arc::clone(metrics))?,
             scripts: Scripts::default(),
-            ring: Ring::new(&credentials.seal_keys)?,
+            ring: Ring::new(&credentials.seal_keys),
             places: Places::new(capacities),
             prefix: config.prefix.clone(),
             own: [a, b, c, d],
@@ -178,14 +177,14 @@ impl RedisStore {
     }
 
     fn seal(&self, place: &Place, bound: &[u8], nonce: &[u8; 12], value: &[u8]) -> Result<Vec<u8>, StoreFault> {
-        let sealed = self.ring.seal(&place.hash, bound, nonce, &record::pack(value));
+        let sealed = self.ring.seal(&place.hash, bound, nonce, &pack::pack(value));
         sealed.map_err(|fault| StoreFault::Unavailable(fault.to_string()))
     }
 
     /// `None` for what was tampered with: to a hub it is not there.
     fn open(&self, place: &Place, head: &Head, sealed: &[u8]) -> Result<Option<Arc<[u8]>>, StoreFault> {
         match self.ring.open(&place.hash, &head.bound(), sealed) {
-            Ok(packed) => Ok(Some(record::unpack(&packed).map_err(malformed)?.into())),
+            Ok(packed) => Ok(Some(pack::unpack(&packed).map_err(malformed)?.into())),
             Err(SealFault::Broken) => {
                 tracing::error!(kind = ?place.kind, "a record in the store was tampered with; it counts as absent");
                 Ok(None)

@@ -13,14 +13,8 @@
 //! **Rolling upgrades.** `format` says how the rest is laid out. A release that changes it must read the format before,
 //! and write that one until every node reads the new one. Values are JSON objects as serde writes them: a field that
 //! an older release doesn't know is ignored, one that it didn't write takes its default. That is why they are no
-//! positional encoding (postcard, bincode), which would have to be versioned field by field; deflated, they are not
-//! larger than CBOR.
-
-use std::io::{Read, Write};
-
-use flate2::Compression;
-use flate2::read::DeflateDecoder;
-use flate2::write::DeflateEncoder;
+//! positional encoding (postcard, bincode), which would have to be versioned field by field; deflated with a dictionary
+//! ([`super::pack`]), they are smaller than those would be.
 
 use crate::env::Timestamp;
 use crate::store::Version;
@@ -32,8 +26,6 @@ pub const HEAD: usize = 26;
 pub const FAMILY: usize = 16;
 /// The largest number that a script counts exactly.
 const MOST: u64 = (1 << 53) - 1;
-/// No record is larger: what inflates to more was not written by a hub.
-const LONGEST: u64 = 1 << 20;
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
@@ -126,39 +118,4 @@ pub fn sealed_value(rest: &[u8]) -> Result<&[u8], Malformed> {
     let (count, rest) = rest.split_first().ok_or(Malformed::Broken)?;
     let skipped = if *count == 0 { 0 } else { 8 + usize::from(*count) * FAMILY };
     rest.get(skipped..).ok_or(Malformed::Broken)
-}
-
-/// What precedes each of the two in a value before it is sealed.
-const PLAIN: u8 = 0;
-const DEFLATED: u8 = 1;
-/// Shorter ones don't shrink.
-const WORTH_IT: usize = 64;
-
-/// A value as it is sealed: deflated where that makes it shorter. Its length tells little: nobody can choose a part of
-/// somebody else's record and look at the length again.
-pub fn pack(value: &[u8]) -> Vec<u8> {
-    if value.len() >= WORTH_IT {
-        let mut encoder = DeflateEncoder::new(vec![DEFLATED], Compression::default());
-        if encoder.write_all(value).is_ok()
-            && let Ok(packed) = encoder.finish()
-            && packed.len() <= value.len()
-        {
-            return packed;
-        }
-    }
-    [&[PLAIN], value].concat()
-}
-
-pub fn unpack(packed: &[u8]) -> Result<Vec<u8>, Malformed> {
-    match packed.split_first() {
-        Some((&PLAIN, value)) => Ok(value.to_vec()),
-        Some((&DEFLATED, value)) => {
-            let mut plain = Vec::with_capacity(value.len() * 3);
-            let read = DeflateDecoder::new(value).take(LONGEST + 1).read_to_end(&mut plain);
-            let is_whole = read.is_ok_and(|length| length as u64 <= LONGEST);
-            if is_whole { Ok(plain) } else { Err(Malformed::Broken) }
-        }
-        Some((2.., _)) => Err(Malformed::Newer),
-        None => Err(Malformed::Broken),
-    }
 }

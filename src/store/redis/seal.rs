@@ -9,7 +9,7 @@
 
 use openssl::symm::{Cipher, decrypt_aead, encrypt_aead};
 
-use crate::digest;
+use crate::digest::{self, HmacKey};
 use crate::ids::Secret;
 
 const ID: usize = 4;
@@ -33,21 +33,17 @@ pub struct Ring(Vec<Key>);
 
 struct Key {
     id: [u8; ID],
-    secret: Secret<[u8; 32]>,
+    secret: HmacKey,
 }
 
 impl Ring {
-    /// # Errors
-    /// OpenSSL itself fails.
-    pub fn new(secrets: &[Secret<String>]) -> Result<Self, SealFault> {
+    pub fn new(secrets: &[Secret<String>]) -> Self {
         let key = |secret: &Secret<String>| {
-            let derived = |purpose: &[u8]| {
-                digest::hmac_parts(secret.reveal().as_bytes(), &[b"passerelle store", purpose]).map_err(|_| SealFault::Openssl)
-            };
-            let id = derived(b"id")?.first_chunk().copied().unwrap_or_default();
-            Ok(Key { id, secret: Secret::new(derived(b"seal")?) })
+            let derived = |purpose: &[u8]| digest::hmac_parts(secret.reveal().as_bytes(), &[b"passerelle store", purpose]);
+            let id = derived(b"id").first_chunk().copied().unwrap_or_default();
+            Key { id, secret: HmacKey::new(&derived(b"seal")) }
         };
-        secrets.iter().map(key).collect::<Result<_, _>>().map(Self)
+        Self(secrets.iter().map(key).collect())
     }
 
     /// Seals for one place; `bound` must be the same when it is opened. `nonce` is random, and never twice the same.
@@ -57,7 +53,7 @@ impl Ring {
     pub fn seal(&self, place: &[u8], bound: &[u8], nonce: &[u8; NONCE], plain: &[u8]) -> Result<Vec<u8>, SealFault> {
         let key = self.0.first().ok_or(SealFault::Openssl)?;
         let mut tag = [0; TAG];
-        let cipher = encrypt_aead(Cipher::aes_256_gcm(), &key.of(place)?, Some(nonce), bound, plain, &mut tag);
+        let cipher = encrypt_aead(Cipher::aes_256_gcm(), &key.of(place), Some(nonce), bound, plain, &mut tag);
         let cipher = cipher.map_err(|_| SealFault::Openssl)?;
         Ok([&key.id[..], nonce, &cipher, &tag].concat())
     }
@@ -69,13 +65,13 @@ impl Ring {
         let (nonce, rest) = rest.split_at_checked(NONCE).ok_or(SealFault::Broken)?;
         let (cipher, tag) = rest.len().checked_sub(TAG).and_then(|at| rest.split_at_checked(at)).ok_or(SealFault::Broken)?;
         let key = self.0.iter().find(|key| key.id == id).ok_or(SealFault::UnknownKey)?;
-        decrypt_aead(Cipher::aes_256_gcm(), &key.of(place)?, Some(nonce), bound, cipher, tag).map_err(|_| SealFault::Broken)
+        decrypt_aead(Cipher::aes_256_gcm(), &key.of(place), Some(nonce), bound, cipher, tag).map_err(|_| SealFault::Broken)
     }
 }
 
 impl Key {
-    fn of(&self, place: &[u8]) -> Result<[u8; 32], SealFault> {
-        digest::hmac(self.secret.reveal(), place).map_err(|_| SealFault::Openssl)
+    fn of(&self, place: &[u8]) -> [u8; 32] {
+        self.secret.tag(place)
     }
 }
 
@@ -84,7 +80,7 @@ mod tests {
     use super::*;
 
     fn ring(secrets: &[&str]) -> Ring {
-        Ring::new(&secrets.iter().map(|secret| Secret::new((*secret).to_owned())).collect::<Vec<_>>()).unwrap()
+        Ring::new(&secrets.iter().map(|secret| Secret::new((*secret).to_owned())).collect::<Vec<_>>())
     }
 
     #[test]
