@@ -3,14 +3,16 @@
 //!
 //! Owns: time limits, reconnection, the circuit, a thread. Must not know: records.
 //!
-//! The connection lives on a thread of its own: whoever asks may be a web worker or an actor's arbiter, and those end
-//! one after the other when the hub goes down.
+//! Each runtime (a web worker, an actor's arbiter) has a connection of its own, whose calls are pipelined: what drives a
+//! connection is a task of the runtime that it was made on, so that no call crosses threads, and none is lost when
+//! those end one after the other. What is known of the servers is known to all: the first fault hangs all of them up.
 
+use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError, Weak};
 use std::time::Duration;
 
 use redis::{Cmd, ErrorKind, RedisError, ServerErrorKind, Value};
-use tokio::runtime::{Builder, Handle};
+use tokio::runtime::{self, Builder, Handle};
 use tokio::sync::oneshot;
 use tokio::time::Instant;
 
@@ -102,9 +104,9 @@ impl From<RedisError> for Trouble {
 }
 
 pub struct Link {
-    target: Arc<Target>,
+    target: Target,
     limit: Duration,
-    /// The thread that connections live on.
+    /// The thread that looks after the servers while nobody asks.
     home: Handle,
     line: Mutex<Line>,
     /// One dials, the others wait for what comes of it.
@@ -117,9 +119,10 @@ pub struct Link {
 
 #[derive(Default)]
 struct Line {
-    connection: Option<Connection>,
-    /// Which connection it is, so that a fault of an older one is not held against it.
-    number: u64,
+    /// Of each runtime.
+    connections: HashMap<runtime::Id, Connection>,
+    /// Grows when all are hung up, so that a fault of an older connection is not held against a newer one.
+    era: u64,
     failures: u32,
     not_before: Option<Instant>,
     /// What was wrong last; `None` when all is well.
@@ -138,7 +141,7 @@ impl Link {
         watcher.redis_breaker(Condition::Closed.label(), &Condition::LABELS);
         let told = Box::new(move |from, to| tell(&watcher, from, to));
         let link = Arc::new(Self {
-            target: Arc::new(target),
+            target,
             limit,
             home,
             line: Mutex::default(),
@@ -202,13 +205,13 @@ impl Link {
     async fn try_once(&self, verb: &'static str, cmd: &Cmd) -> Result<Value, Trouble> {
         let began = Instant::now();
         let asked = async {
-            let (mut connection, number) = self.connection().await?;
+            let (mut connection, era) = self.connection().await?;
             let began = Instant::now();
             let answer = tokio::time::timeout(self.limit, connection.ask(cmd)).await;
             self.metrics.redis_round_trip(verb, began.elapsed());
             let answer = answer.map_err(|_| Trouble::Late).and_then(|answer| answer.map_err(Trouble::from));
             if answer.as_ref().is_err_and(Trouble::may_pass) && !connection.mends_itself() {
-                self.hang_up(number);
+                self.hang_up(era);
             }
             answer
         };
@@ -228,8 +231,10 @@ impl Link {
         Ok(inspected.map_err(|_| Trouble::Late)??)
     }
 
+    /// This runtime's connection, and the era that it is of.
     async fn connection(&self) -> Result<(Connection, u64), Trouble> {
-        let current = || self.with_line(|line| line.connection.clone().map(|connection| (connection, line.number)));
+        let here = Handle::current().id();
+        let current = || self.with_line(|line| line.connections.get(&here).map(|connection| (connection.clone(), line.era)));
         if let Some(current) = current() {
             return Ok(current);
         }
@@ -240,13 +245,16 @@ impl Link {
         if let Some(trouble) = self.with_line(|line| line.waits(Instant::now())) {
             return Err(trouble);
         }
+        let era = self.with_line(|line| line.era);
         let dialed = self.dial().await;
         self.with_line(|line| match dialed {
             Ok(connection) => {
-                line.number += 1;
-                line.connection = Some(connection.clone());
+                // Unless all have been hung up meanwhile: then it may be one to a server that has gone.
+                if line.era == era {
+                    line.connections.insert(here, connection.clone());
+                }
                 (line.failures, line.not_before) = (0, None);
-                Ok((connection, line.number))
+                Ok((connection, era))
             }
             Err(trouble) => {
                 let wait = FIRST_WAIT.saturating_mul(1 << line.failures.min(10)).min(LONGEST_WAIT);
@@ -258,26 +266,23 @@ impl Link {
         })
     }
 
-    /// Connects at home, and looks at what is there: after a failover it is another server, perhaps set up otherwise.
+    /// Connects, and looks at what is there: after a failover it is another server, perhaps set up otherwise.
     async fn dial(&self) -> Result<Connection, Trouble> {
-        let (limit, target) = (self.limit, Arc::clone(&self.target));
-        // What drives a connection is a task of the runtime that it was made on.
-        let dialed = self.home.spawn(async move { target.dial(limit).await }).await;
-        let dialed = dialed.map_err(|_| Trouble::Unreachable("the hub is going down".to_owned()))?;
-        let mut connection = dialed.map_err(|error| match Trouble::from(error) {
+        let mut connection = self.target.dial(self.limit).await.map_err(|error| match Trouble::from(error) {
             Trouble::Lost(why) | Trouble::Refused(why) => Trouble::Unreachable(why),
             Trouble::Late => Trouble::Unreachable("it took too long".to_owned()),
             other => other,
         })?;
-        let inspected = tokio::time::timeout(limit.saturating_mul(2), inspect::inspect(&mut connection)).await;
+        let inspected = tokio::time::timeout(self.limit.saturating_mul(2), inspect::inspect(&mut connection)).await;
         inspected.map_err(|_| Trouble::Late)??.judge().map_err(Trouble::Unfit)?;
         Ok(connection)
     }
 
-    fn hang_up(&self, number: u64) {
+    fn hang_up(&self, era: u64) {
         self.with_line(|line| {
-            if line.number == number {
-                line.connection = None;
+            if line.era == era {
+                line.era += 1;
+                line.connections.clear();
             }
         });
     }
