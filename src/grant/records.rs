@@ -91,7 +91,7 @@ fn key(kind: Kind, secret: &str) -> Key {
     Key { kind, name: Arc::from(digest::fingerprint(secret)) }
 }
 
-/// A code and everything issued for it.
+/// Everything issued for a code.
 pub(super) fn family(code: &str) -> Family {
     Family(Arc::from(digest::fingerprint(code)))
 }

@@ -157,7 +157,7 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
     // Also at the consent page, where it carries an identity.
     assert!(told.iter().all(|(.., bytes)| *bytes <= 1024), "a waiting login takes under 1 KiB: {told:?}");
     // Two of them are for the code of the sandbox page, which stands in for an identity provider.
-    assert!(before - start <= 21, "calls in a whole login: {told:?}");
+    assert!(before - start <= 19, "calls in a whole login: {told:?}");
 }
 
 async fn administer(hub: &TestHub, node: usize, request: TestRequest) -> Answer {
