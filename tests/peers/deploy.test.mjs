@@ -88,6 +88,8 @@ test('the pod: what is mounted is a configuration that passes, and the times agr
   const settings = read('kubernetes/settings/passerelle.toml');
   const secrets = [read('kubernetes/settings/passerelle.toml'), read('kubernetes/connectors/example.toml')]
     .flatMap((text) => [...text.matchAll(/"secrets\/([^"]+)"/g)].map(([, name]) => name));
+  const documented = readFileSync(path.join(root, 'docs/deploying.md'), 'utf8');
+  for (const name of secrets) assert.ok(documented.includes(`--from-file=${name}`), `docs/deploying.md makes no Secret with ${name}`);
   mount(at('secrets'), Object.fromEntries(secrets.map((name) => [name, random(48)])));
   for (const { subPath } of container.volumeMounts.filter((mounted) => mounted.subPath)) {
     cpSync(path.join(deploy, 'kubernetes/settings', subPath), path.join(etc, subPath));
