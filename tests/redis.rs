@@ -178,7 +178,7 @@ async fn over_tls_by_the_right_authority_alone() {
 async fn a_server_that_would_evict_is_refused_with_the_mend() {
     let server = Server::start(&["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    let refused = store.inspect_and_wait().unwrap_err().to_string();
+    let refused = store.join_and_wait().unwrap_err().to_string();
     assert!(refused.contains("allkeys-lru") && refused.contains("set maxmemory-policy noeviction"), "{refused}");
     let asked = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
     assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "also when it was away at the start: {asked:?}");
@@ -187,6 +187,34 @@ async fn a_server_that_would_evict_is_refused_with_the_mend() {
     while served().await.is_err() {
         tokio::task::yield_now().await;
     }
+}
+
+#[tokio::test]
+async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_book_is_not() {
+    let server = Server::start(&[]);
+    let config = config(RedisMode::Single, &[server.port]);
+    let starts = |keys: &[&str]| {
+        let seal_keys = keys.iter().map(|key| Secret::new((*key).to_owned())).collect();
+        let (store, _) = store(&config, &RedisCredentials { seal_keys, ..credentials(PASSWORD) });
+        move || store.join_and_wait()
+    };
+    for by_the_book in [&["old"][..], &["old", "new"], &["new", "old"], &["old", "new"], &["new", "old"], &["new"]] {
+        let summary = starts(by_the_book)().unwrap();
+        assert!(summary.is_ok(), "{by_the_book:?}: {summary:?}");
+    }
+    for refused in [&["old"][..], &["another"]] {
+        let fault = starts(refused)().unwrap_err().to_string();
+        assert!(fault.contains("seal_keys lacks here") && fault.contains("delete hub:ring"), "{refused:?}: {fault}");
+    }
+    // Only asking leaves no mark: it may be the next configuration that is asked about.
+    let (asking, _) = store(
+        &config,
+        &RedisCredentials { seal_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(), ..credentials(PASSWORD) },
+    );
+    assert!(asking.inspect().await.unwrap().is_ok());
+    assert!(starts(&["new"])().unwrap().is_ok());
+    server.cli(&["DEL", "hub:ring"]);
+    assert!(starts(&["another"])().unwrap().is_ok(), "as the message says");
 }
 
 #[tokio::test]

@@ -44,7 +44,7 @@ pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result
         None => (Arc::new(MemoryStore::new(capacities)), Box::new(|| Ok(())), None),
         Some(StoreConfig::Redis(config)) => {
             let store = Arc::new(RedisStore::new(config, &loaded.store, capacities, env.clone(), metrics)?);
-            match store.inspect_and_wait()? {
+            match store.join_and_wait()? {
                 Ok(summary) => tracing::info!(store = summary, "the store is shared"),
                 Err(trouble) => tracing::error!(trouble, "the store does not answer yet; the hub starts, and is not ready"),
             }

@@ -10,6 +10,7 @@
 //! **Time.** A record is gone by its own `expires_at` and the `now` of the verb; the server only frees its memory, some
 //! time later. Durations travel, not moments, so that the server's clock decides nothing.
 
+mod agreement;
 mod counters;
 mod inspect;
 mod link;
@@ -112,24 +113,34 @@ impl RedisStore {
     /// `Unfit`: servers that must not be used as they are set up.
     pub async fn inspect(&self) -> Result<Result<String, String>, RedisFault> {
         let at = self.link.described();
-        match self.link.inspect().await.and_then(|inspected: Inspected| {
+        let judged = async {
+            let inspected: Inspected = self.link.inspect().await?;
             inspected.judge().map_err(Trouble::Unfit)?;
+            self.agree().await?;
             Ok(inspected.summary(self.env.now()))
-        }) {
+        };
+        match judged.await {
             Ok(summary) => Ok(Ok(format!("{at}: {summary}"))),
             Err(Trouble::Unfit(why)) => Err(RedisFault::Unfit { at, why }),
             Err(trouble) => Ok(Err(format!("{at}: {trouble}"))),
         }
     }
 
-    /// [`Self::inspect`] for whoever can't await: a few seconds at most.
+    /// [`Self::inspect`] for a hub that starts and can't await; from now on the keys of those that start later must include
+    /// its own. A few seconds at most.
     ///
     /// # Errors
     /// `Unfit`.
-    pub fn inspect_and_wait(self: &Arc<Self>) -> Result<Result<String, String>, RedisFault> {
+    pub fn join_and_wait(self: &Arc<Self>) -> Result<Result<String, String>, RedisFault> {
         let (store, (reply, answer)) = (Arc::clone(self), std::sync::mpsc::channel());
         self.link.at_home(async move {
-            let _nobody_waits = reply.send(store.inspect().await);
+            let inspected = store.inspect().await;
+            if matches!(inspected, Ok(Ok(_)))
+                && let Err(trouble) = store.mark().await
+            {
+                tracing::warn!(%trouble, "hubs that start later can't be told of this one's keys");
+            }
+            let _nobody_waits = reply.send(inspected);
         });
         answer.recv().unwrap_or_else(|_| Ok(Err("its thread has ended".to_owned())))
     }
