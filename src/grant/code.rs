@@ -2,12 +2,10 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use futures_util::join;
 use serde_json::{Map, Value};
 
 use super::introspection::shared_scopes;
 use super::records::{CodeRecord, TokenRecord, code_key, encode};
-use super::session::Begun;
 use super::{Grants, store_code};
 use crate::audit::{Event, Name};
 use crate::identity::Claim;
@@ -18,14 +16,15 @@ use crate::store::{Draft, StoreFault};
 use crate::telemetry::trace;
 
 impl Grants {
-    /// Stores what `grant.code` stands for, and the session that the login begins.
+    /// Stores what `grant.code` stands for, then the session that the login begins.
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`: nothing can be redeemed then.
     pub async fn issue(&self, grant: Grant) -> Result<(), ErrorCode> {
         let now = self.env.now();
         let request = &grant.request;
-        let Begun { family: session, unstored } = self.begin_session(&grant, now).await?;
+        // The session first: a code must not be redeemable by a login whose session could not be kept.
+        let session = self.begin_session(&grant, now).await?;
         let release = self.federation.load().release(request);
         let record = CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
@@ -52,16 +51,8 @@ impl Grants {
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
         let draft = Draft { value: encode(&record)?, expires_at: now + self.lives.code, families };
-        // At once: nobody knows the code, or the session's cookie, before both are kept.
-        let session_kept = async {
-            match unstored {
-                Some((key, draft)) => self.store.insert(key, draft, now).await.map(drop),
-                None => Ok(()),
-            }
-        };
-        let (session_kept, code_kept) = join!(session_kept, self.store.insert(code_key(code), draft, now));
-        if let Err(fault) = session_kept.and(code_kept) {
-            self.abandon(&grant).await;
+        if let Err(fault) = self.store.insert(code_key(code), draft, now).await {
+            self.abandon_session(&grant).await;
             return Err(match fault {
                 // The person has signed out while this login was being answered.
                 StoreFault::Revoked => ErrorCode::LoginRequired,
@@ -76,14 +67,6 @@ impl Grants {
             issued.subject(subject).login(&grant.login).session(&record.session.0).support_id(&grant.support_id)
         });
         Ok(())
-    }
-
-    /// Takes back what was begun: neither code nor cookie was ever sent.
-    async fn abandon(&self, grant: &Grant) {
-        if let Err(fault) = self.store.remove(&code_key(grant.code.reveal())).await {
-            tracing::warn!(%fault, "a code that nobody got could not be removed; it ends by time");
-        }
-        self.abandon_session(grant).await;
     }
 
     /// One for each sector of the data providers that share a scope with the grant.

@@ -11,18 +11,10 @@ use crate::ids::Secret;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{Finished, Session};
-use crate::store::{Draft, Family, Key, Replaced, Version};
+use crate::store::{Draft, Family, Replaced, Version};
 
 /// A use that loses a race against another tab's is noted anew, this often.
 const ATTEMPTS: usize = 5;
-
-/// A session that a grant belongs to.
-pub(super) struct Begun {
-    /// Of all that is issued in it.
-    pub family: Family,
-    /// What of it the store does not have yet.
-    pub unstored: Option<(Key, Draft)>,
-}
 
 impl Grants {
     /// The session that a browser's cookie names, if it is still alive.
@@ -33,12 +25,11 @@ impl Grants {
         Ok(self.load_session(cookie.reveal(), self.env.now()).await?.map(|(session, _)| session))
     }
 
-    /// Notes that the grant's service provider takes part, in a new session or in the one that is reused.
-    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<Begun, ErrorCode> {
+    /// Notes that the grant's service provider takes part, in a new session or in the one that is reused. Gives the
+    /// family of all that is issued in it.
+    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<Family, ErrorCode> {
         match &grant.session {
-            SessionUse::Reused { cookie } => {
-                self.use_session(grant, cookie, now).await.map(|family| Begun { family, unstored: None })
-            }
+            SessionUse::Reused { cookie } => self.use_session(grant, cookie, now).await,
             SessionUse::Fresh { cookie, former } => self.start_session(grant, cookie, former.as_ref(), now).await,
         }
     }
@@ -49,7 +40,7 @@ impl Grants {
         cookie: &Secret<String>,
         former: Option<&Secret<String>>,
         now: Timestamp,
-    ) -> Result<Begun, ErrorCode> {
+    ) -> Result<Family, ErrorCode> {
         let authentication = &grant.proven.authentication;
         let finished = Finished {
             connector: authentication.connector.clone(),
@@ -70,7 +61,8 @@ impl Grants {
         note(&mut session, grant);
         let draft =
             Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), families: Arc::default() };
-        Ok(Begun { family: family_of(&session), unstored: Some((session_key(cookie.reveal()), draft)) })
+        self.store.insert(session_key(cookie.reveal()), draft, now).await.map_err(|fault| store_code(&fault))?;
+        Ok(family_of(&session))
     }
 
     /// Whoever authenticates anew ends the session before (ASVS 5, 7.2.4). Last of all, so that a login that could not
