@@ -10,7 +10,7 @@ use std::time::Duration;
 
 use futures_util::StreamExt as _;
 use futures_util::stream;
-use passerelle::config::RedisCredentials;
+use passerelle::config::StoreCredentials;
 use passerelle::config::model::{RedisConfig, RedisMode};
 use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
@@ -51,10 +51,10 @@ fn main() {
         seal_keys: Vec::new(),
         call_milliseconds: 5000,
     };
-    let credentials = RedisCredentials {
+    let credentials = StoreCredentials {
         password: Some(Secret::new(PASSWORD.to_owned())),
         seal_keys: vec![Secret::new("a key".to_owned())],
-        ..RedisCredentials::default()
+        ..StoreCredentials::default()
     };
     let capacities = Capacities {
         logins: CAPACITY,

@@ -24,6 +24,7 @@ mod reload;
 mod running;
 pub mod service_manager;
 mod settled;
+mod snapshot;
 mod store;
 mod traces;
 
@@ -48,6 +49,7 @@ use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::{Running, Sockets};
 use self::settled::{allowed, identity_source, limits, rates, rules, workers};
+use self::snapshot::Successor;
 pub use self::store::probe_store;
 use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
@@ -104,6 +106,7 @@ pub struct Program {
     workers: usize,
     not_ready: Duration,
     shutdown: Duration,
+    successor: Option<Successor>,
 }
 
 impl Program {
@@ -130,7 +133,7 @@ impl Program {
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
-        let store::Opened { store, complaint, counters } = store::open(loaded, &env, &metrics)?;
+        let store::Opened { store, complaint, counters, successor } = store::open(loaded, &env, &metrics)?;
         codes.wait_in(&store);
         store::share_blocks(&blocks, &store);
         let traces = traces.start();
@@ -279,7 +282,23 @@ impl Program {
         let admin = Arc::new(admin.audited(&audit).with_window(window));
         let (not_ready, shutdown) = (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
         let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
-        Ok(Self { hub, shell, admin, metrics, readiness, audit, traces, reload, arbiters, workers, not_ready, shutdown })
+        // Last: what is taken up would be lost with a hub that can't start.
+        successor.as_ref().map_or(Ok(()), Successor::take_up)?;
+        Ok(Self {
+            hub,
+            shell,
+            admin,
+            metrics,
+            readiness,
+            audit,
+            traces,
+            reload,
+            arbiters,
+            workers,
+            not_ready,
+            shutdown,
+            successor,
+        })
     }
 
     /// What an in-process test serves requests from.
@@ -364,6 +383,7 @@ impl Program {
             sockets: Sockets::Bound,
             not_ready: self.not_ready,
             shutdown: self.shutdown,
+            successor: self.successor,
         })
     }
 }

@@ -24,7 +24,7 @@ fn a_hub_that_can_start_passes() {
 #[test]
 fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
     type Spoil = fn(&Path);
-    let table: [(&str, Spoil, &str); 6] = [
+    let table: [(&str, Spoil, &str); 7] = [
         ("no keys", |folder| fs::remove_dir_all(folder.join("keys")).unwrap(), "`passerelle keys new`"),
         ("register", |folder| fs::write(folder.join("register.csv"), "a,b\n").unwrap(), "the first line must name"),
         ("persons", |folder| fs::write(folder.join("persons.toml"), "[[persn]]\n").unwrap(), "kind.persona.persons"),
@@ -40,6 +40,16 @@ fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
                 fs::write(folder.join("state/blocks.json"), "{").unwrap();
             },
             "without them an identity provider that was blocked would be open again",
+        ),
+        (
+            "snapshot",
+            |folder| {
+                fs::write(folder.join("state"), "no folder").unwrap();
+                fs::write(folder.join("seal.key"), "0123456789abcdef0123456789abcdef").unwrap();
+                let table = "[store.memory]\nsnapshot = \"state/snapshots/hub\"\nseal_keys = [{ file = \"seal.key\" }]\n";
+                fs::write(folder.join("passerelle.toml"), format!("{SETTINGS}\n{table}")).unwrap();
+            },
+            "let this user write to the folder (the setting `store.memory.snapshot`)",
         ),
         (
             "no subject key",

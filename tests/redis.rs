@@ -13,7 +13,7 @@ use std::net::{Shutdown, TcpListener, TcpStream};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
-use passerelle::config::RedisCredentials;
+use passerelle::config::StoreCredentials;
 use passerelle::config::model::{RedisConfig, RedisMode};
 use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
@@ -67,15 +67,15 @@ fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
     }
 }
 
-fn credentials(password: &str) -> RedisCredentials {
-    RedisCredentials {
+fn credentials(password: &str) -> StoreCredentials {
+    StoreCredentials {
         password: Some(Secret::new(password.to_owned())),
         seal_keys: vec![Secret::new("of the tests".to_owned())],
-        ..RedisCredentials::default()
+        ..StoreCredentials::default()
     }
 }
 
-fn store(config: &RedisConfig, credentials: &RedisCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
+fn store(config: &RedisConfig, credentials: &StoreCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
     let metrics = Arc::new(Metrics::new(at(0)).unwrap());
     (Arc::new(RedisStore::new(config, credentials, ROOMY, Env::system(), &metrics).unwrap()), metrics)
 }
@@ -159,16 +159,16 @@ async fn over_tls_by_the_right_authority_alone() {
     config.tls = true;
     let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
-    let trusting = RedisCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
+    let trusting = StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
     whole_life(&store(&config, &trusting).0, "a").await;
 
-    let nobody = RedisCredentials { identity: None, ..trusting.clone() };
+    let nobody = StoreCredentials { identity: None, ..trusting.clone() };
     let refused = store(&config, &nobody).0.load(&key(Kind::Login, "a"), at(1)).await;
     assert!(matches!(refused, Err(StoreFault::Unavailable(_))), "the server asks for a certificate: {refused:?}");
     let other = tempfile::tempdir().unwrap();
     certificates(other.path());
     let ca = std::fs::read_to_string(other.path().join("ca.crt")).unwrap();
-    let mistaken = RedisCredentials { ca: Some(ca), ..trusting };
+    let mistaken = StoreCredentials { ca: Some(ca), ..trusting };
     let refused = store(&config, &mistaken).0.load(&key(Kind::Login, "a"), at(1)).await;
     assert!(matches!(refused, Err(StoreFault::Unavailable(_))), "an impostor's certificate: {refused:?}");
     drop(server);
@@ -195,7 +195,7 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     let config = config(RedisMode::Single, &[server.port]);
     let starts = |keys: &[&str]| {
         let seal_keys = keys.iter().map(|key| Secret::new((*key).to_owned())).collect();
-        let (store, _) = store(&config, &RedisCredentials { seal_keys, ..credentials(PASSWORD) });
+        let (store, _) = store(&config, &StoreCredentials { seal_keys, ..credentials(PASSWORD) });
         move || store.join_and_wait()
     };
     for by_the_book in [&["old"][..], &["old", "new"], &["new", "old"], &["old", "new"], &["new", "old"], &["new"]] {
@@ -209,7 +209,7 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     // Only asking leaves no mark: it may be the next configuration that is asked about.
     let (asking, _) = store(
         &config,
-        &RedisCredentials { seal_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(), ..credentials(PASSWORD) },
+        &StoreCredentials { seal_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(), ..credentials(PASSWORD) },
     );
     assert!(asking.inspect().await.unwrap().is_ok());
     assert!(starts(&["new"])().unwrap().is_ok());

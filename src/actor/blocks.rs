@@ -168,6 +168,6 @@ impl std::fmt::Debug for Blocks {
 }
 
 #[cfg(test)]
-mod shared_tests;
+pub(crate) mod shared_tests;
 #[cfg(test)]
 mod tests;

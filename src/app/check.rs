@@ -10,12 +10,13 @@ use super::prepare::{connector_means, plan, prepare};
 use super::{BuildFault, Keys, identity_source, register};
 use crate::audit::file;
 use crate::config::audit::AuditSink;
-use crate::config::model::{IdentitySource, RegisterConfig};
+use crate::config::model::{IdentitySource, RegisterConfig, StoreConfig};
 use crate::config::{Federation, Loaded};
 use crate::env::Env;
 use crate::grant::client_keys::{FetchFault, KeyDirectory};
 use crate::ids::ClientId;
 use crate::register::Register as _;
+use crate::store::memory::keeping::Snapshots;
 use crate::telemetry::Metrics;
 
 /// Everything that would keep `serve` from starting, each with its mend; empty when nothing does.
@@ -25,6 +26,9 @@ pub fn check(loaded: &Loaded, env: &Env) -> Vec<BuildFault> {
     let audit = &loaded.settings.audit;
     if audit.sink == AuditSink::File {
         faults.extend(file::examine(&audit.path).err().map(BuildFault::from));
+    }
+    if let Some(StoreConfig::Memory(memory)) = &loaded.settings.store {
+        faults.extend(Snapshots::examine(&memory.snapshot).err().map(BuildFault::from));
     }
     faults
 }

@@ -1,6 +1,7 @@
 //! Why a hub can't be put together.
 
 use crate::connector;
+use crate::store::memory::keeping::SnapshotFault;
 use crate::store::redis::RedisFault;
 use crate::token::keyfiles;
 
@@ -21,6 +22,8 @@ pub enum BuildFault {
     Blocks(#[from] crate::actor::blocks::BlocksFault),
     #[error(transparent)]
     Store(#[from] RedisFault),
+    #[error(transparent)]
+    Snapshot(#[from] SnapshotFault),
     #[error("the register can't be loaded: {0}")]
     Register(String),
     #[error(transparent)]

@@ -12,6 +12,7 @@ use tokio::time::sleep;
 
 use super::pulse::Pulse;
 use super::reload::Reload;
+use super::snapshot::Successor;
 use crate::actor::Logins;
 use crate::audit::Audit;
 use crate::telemetry::export::Queue;
@@ -49,6 +50,8 @@ pub struct Running {
     pub(super) pulse: Pulse,
     pub(super) not_ready: Duration,
     pub(super) shutdown: Duration,
+    /// Who is told what the store holds, if anybody is.
+    pub(super) successor: Option<Successor>,
 }
 
 impl Running {
@@ -72,7 +75,8 @@ impl Running {
         self.stop_or_hurry(pending()).await;
     }
 
-    /// Goes down in order: not ready, no new connections and those in flight finish, logins, actors, then the probes. When
+    /// Goes down in order: not ready, no new connections and those in flight finish, logins, actors, the audit log, the store,
+    /// then the probes. When
     /// `hurry` comes, what is still waited for is cut; what is to be written is written all the same.
     pub async fn stop_or_hurry(self, hurry: impl Future<Output = ()>) {
         self.readiness.drain();
@@ -93,6 +97,9 @@ impl Running {
         }
         // After everyone who has something to tell.
         self.audit.stop().await;
+        if let Some(successor) = self.successor {
+            successor.tell().await;
+        }
         if let Some(traces) = self.traces {
             traces.flush(LAST_SPANS).await;
         }

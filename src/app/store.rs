@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::BuildFault;
+use super::snapshot::Successor;
 use crate::actor::blocks::Blocks;
 use crate::config::Loaded;
 use crate::config::model::{Limits, StoreConfig};
@@ -33,23 +34,32 @@ pub(super) struct Opened {
     pub complaint: Complaint,
     /// Where hubs that share it sum up what each has counted.
     pub counters: Option<Arc<dyn Counters>>,
+    /// Who takes up what this process's memory holds at its end.
+    pub successor: Option<Successor>,
 }
 
 /// # Errors
-/// Shared servers that must not be used as they are set up. Servers that are away are waited for by nobody: the hub
+/// Shared servers that must not be used as they are set up; a place where no snapshot can be kept. Servers that are away are waited for by nobody: the hub
 /// starts, and is ready when they answer.
 pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Opened, BuildFault> {
     let capacities = capacities(&loaded.settings.limits);
-    let (store, complaint, counters): (Arc<dyn Store>, Complaint, Option<Arc<dyn Counters>>) = match &loaded.settings.store {
-        None => (Arc::new(MemoryStore::new(capacities)), Box::new(|| Ok(())), None),
+    let (mut successor, mut counters): (_, Option<Arc<dyn Counters>>) = (None, None);
+    let (store, complaint): (Arc<dyn Store>, Complaint) = match &loaded.settings.store {
+        None => (Arc::new(MemoryStore::new(capacities)), Box::new(|| Ok(()))),
+        Some(StoreConfig::Memory(config)) => {
+            let store = Arc::new(MemoryStore::new(capacities));
+            successor = Some(Successor::new(config, loaded, &store, env)?);
+            (store, Box::new(|| Ok(())))
+        }
         Some(StoreConfig::Redis(config)) => {
             let store = Arc::new(RedisStore::new(config, &loaded.store, capacities, env.clone(), metrics)?);
             match store.join_and_wait()? {
                 Ok(summary) => tracing::info!(store = summary, "the store is shared"),
                 Err(trouble) => tracing::error!(trouble, "the store does not answer yet; the hub starts, and is not ready"),
             }
-            let (asked, counters) = (Arc::clone(&store), Arc::clone(&store));
-            (store, Box::new(move || asked.complaint().map_or(Ok(()), Err)), Some(counters))
+            let asked = Arc::clone(&store);
+            counters = Some(Arc::clone(&store) as Arc<_>);
+            (store, Box::new(move || asked.complaint().map_or(Ok(()), Err)))
         }
     };
     let store: Arc<dyn Store> = Arc::new(MeteredStore::new(store, metrics));
@@ -59,7 +69,7 @@ pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result
             metered::report_records(store.as_ref(), &capacities, metrics);
         }
     });
-    Ok(Opened { store, complaint, counters })
+    Ok(Opened { store, complaint, counters, successor })
 }
 
 /// Where the store is shared, so are the blocks. They are read before anybody is served, if the store answers in time.

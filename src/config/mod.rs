@@ -90,7 +90,7 @@ pub use schema::{schemas, write_schemas};
 pub use secrets::DatedSecret;
 pub use service_providers::RegisteredClient;
 pub use settings::SubjectKeys;
-pub use store::RedisCredentials;
+pub use store::StoreCredentials;
 pub use text::in_language;
 pub use theme::Theme;
 pub use traces::TraceHeaders;
@@ -118,8 +118,8 @@ pub struct Loaded {
     pub trace_headers: TraceHeaders,
     /// What the `http` register is called with; empty for another.
     pub register: RegisterCredentials,
-    /// What the store is called with, and what seals its records; empty for this process's memory.
-    pub store: RedisCredentials,
+    /// What the store is called with, and what seals its records; empty for memory that nothing outlives.
+    pub store: StoreCredentials,
     pub service_providers: BTreeMap<ClientId, RegisteredClient>,
     pub data_providers: BTreeMap<ClientId, RegisteredDataProvider>,
     pub connectors: BTreeMap<ConnectorId, ConfiguredConnector>,

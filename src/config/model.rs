@@ -14,7 +14,7 @@ pub use super::metrics::MetricLabels;
 use super::oauth2::Oauth2Kind;
 pub use super::proxies::{AddressHeader, PublicListener};
 pub use super::quotas::Quotas;
-pub use super::store::{RedisConfig, RedisMode, StoreConfig};
+pub use super::store::{MemoryConfig, RedisConfig, RedisMode, StoreConfig};
 pub use super::traces::Traces;
 pub use crate::identity::mapping::Unmapped;
 use crate::ids::{ClientId, ConnectorId, Scope};

@@ -16,14 +16,14 @@ use super::access;
 use super::address::{self, Http};
 use super::audit;
 use super::model::defaults::REMEMBER_DAYS;
-use super::model::{Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, SubjectSource};
+use super::model::{Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, StoreConfig, SubjectSource};
 use super::problem::Problem;
 use super::proxies;
 use super::quotas;
 use super::register::{self, RegisterCredentials};
 use super::secrets;
 use super::source::Source;
-use super::store::{self, RedisCredentials};
+use super::store::{self, StoreCredentials};
 use super::traces::{self, TraceHeaders};
 use super::{connectors, text};
 
@@ -36,7 +36,7 @@ pub struct Checked {
     pub admin_token: Option<Secret<String>>,
     pub trace_headers: TraceHeaders,
     pub register: RegisterCredentials,
-    pub store: RedisCredentials,
+    pub store: StoreCredentials,
 }
 
 /// The subjects' keys by version: at least one, each of at least 32 bytes.
@@ -309,5 +309,8 @@ fn join_paths(settings: &mut Settings, folder: &Path) {
     }
     if let Some(RegisterConfig::File(register)) = &mut settings.register {
         register.path = folder.join(&register.path);
+    }
+    if let Some(StoreConfig::Memory(memory)) = &mut settings.store {
+        memory.snapshot = folder.join(&memory.snapshot);
     }
 }

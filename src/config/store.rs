@@ -1,4 +1,4 @@
-//! `[store.…]` of `passerelle.toml`: where logins, sessions, codes and tokens live (docs/redis.md).
+//! `[store.…]` of `passerelle.toml`: where logins, sessions, codes and tokens live (docs/redis.md, docs/deploying.md).
 //!
 //! Owns: the shape and rules of the table, and the secrets that it leads to. Must not know: how a store works.
 
@@ -20,12 +20,25 @@ use crate::ids::Secret;
 /// A key that seals records is derived from a secret of at least this many characters.
 const SEAL_CHARACTERS: usize = 32;
 
-/// Without such a table, this process's memory: for one hub alone.
+/// Without such a table, this process's memory, and nothing outlives it: for one hub alone.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, rename_all = "lowercase")]
 pub enum StoreConfig {
+    /// This process's memory, which a planned restart keeps.
+    Memory(MemoryConfig),
     /// A Redis or Valkey that several hubs share.
     Redis(Box<RedisConfig>),
+}
+
+/// The memory of this process, for one hub alone: a planned restart takes what is there to the next process.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct MemoryConfig {
+    /// File that a hub which goes down in order writes what it knows to, sealed, and that the next one takes up: logins on
+    /// their way, sessions, codes, tokens and revocations. In a folder that the hub may write to, for itself alone.
+    pub snapshot: PathBuf,
+    /// What the file is sealed with: each leads to at least 32 random characters. The first seals, all open.
+    pub seal_keys: Vec<SecretRef>,
 }
 
 /// A Redis or Valkey, version 6.2 or later, that any number of hubs share.
@@ -98,9 +111,9 @@ pub enum RedisMode {
     Cluster,
 }
 
-/// What a Redis is called with. Texts are PEM.
+/// What a store is called with, and what seals its records: of a snapshot the last alone. Texts are PEM.
 #[derive(Clone, Default, Debug)]
-pub struct RedisCredentials {
+pub struct StoreCredentials {
     pub password: Option<Secret<String>>,
     pub sentinel_password: Option<Secret<String>>,
     /// The only authorities that the servers' certificates may come from.
@@ -116,8 +129,28 @@ pub(super) fn check(
     configured: &StoreConfig,
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
-) -> RedisCredentials {
-    let StoreConfig::Redis(redis) = configured;
+) -> StoreCredentials {
+    if source.keys_of("store") > 1 {
+        let mend = "keep [store.memory] for one hub alone, or [store.redis] for hubs that share it";
+        problems.push(source.problem("store", "names two stores", mend));
+    }
+    match configured {
+        StoreConfig::Memory(memory) => of_memory(source, memory, context, problems),
+        StoreConfig::Redis(redis) => of_redis(source, redis, context, problems),
+    }
+}
+
+fn of_memory(source: &Source, memory: &MemoryConfig, context: &Context<'_>, problems: &mut Vec<Problem>) -> StoreCredentials {
+    let path = memory.snapshot.as_os_str().as_encoded_bytes();
+    if memory.snapshot.file_name().is_none() || path.ends_with(b"/") {
+        let mend = "write a file's path, as \"state/store.snapshot\"";
+        problems.push(source.problem("store.memory.snapshot", "names no file", mend));
+    }
+    let seal_keys = seal_keys(source, "store.memory.seal_keys", &memory.seal_keys, context, problems);
+    StoreCredentials { seal_keys, ..StoreCredentials::default() }
+}
+
+fn of_redis(source: &Source, redis: &RedisConfig, context: &Context<'_>, problems: &mut Vec<Problem>) -> StoreCredentials {
     nodes(source, redis, problems);
     shape(source, redis, problems);
     within(source, "store.redis.call_milliseconds", redis.call_milliseconds, (10, 10_000), problems);
@@ -132,8 +165,8 @@ pub(super) fn check(
     let password = secret("store.redis.password", &redis.password);
     let sentinel_password = secret("store.redis.sentinel_password", &redis.sentinel_password);
     let identity = certificate.zip(secret("store.redis.client_key", &redis.client_key));
-    let seal_keys = seal_keys(source, redis, context, problems);
-    RedisCredentials { password, sentinel_password, ca, identity, seal_keys }
+    let seal_keys = seal_keys(source, "store.redis.seal_keys", &redis.seal_keys, context, problems);
+    StoreCredentials { password, sentinel_password, ca, identity, seal_keys }
 }
 
 fn nodes(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
@@ -194,15 +227,20 @@ fn shape(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
     }
 }
 
-fn seal_keys(source: &Source, redis: &RedisConfig, context: &Context<'_>, problems: &mut Vec<Problem>) -> Vec<Secret<String>> {
-    const KEY: &str = "store.redis.seal_keys";
-    if redis.seal_keys.is_empty() {
+fn seal_keys(
+    source: &Source,
+    key: &str,
+    references: &[SecretRef],
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> Vec<Secret<String>> {
+    if references.is_empty() {
         let mend = "write seal_keys = [{ file = \"seal.key\" }], with a file of 32 random characters or more";
-        problems.push(source.problem(KEY, "is empty, and nothing is stored unsealed", mend));
+        problems.push(source.problem(key, "is empty, and nothing is stored unsealed", mend));
     }
     let mut keys: Vec<Secret<String>> = Vec::new();
-    for (index, reference) in redis.seal_keys.iter().enumerate() {
-        let at = format!("{KEY}[{index}]");
+    for (index, reference) in references.iter().enumerate() {
+        let at = format!("{key}[{index}]");
         match secrets::resolve(source, &at, reference, context) {
             Err(problem) => problems.push(problem),
             Ok(key) if key.reveal().chars().count() < SEAL_CHARACTERS => {

@@ -1,4 +1,6 @@
-//! `[store.redis]`: what leads to a store, and what is refused with its mend.
+//! `[store.redis]` and `[store.memory]`: what leads to a store, and what is refused with its mend.
+
+use std::path::Path;
 
 use super::model::{RedisMode, StoreConfig};
 use super::tests::Folder;
@@ -6,7 +8,11 @@ use super::tests::Folder;
 const KEY: &str = "0123456789abcdef0123456789abcdef";
 
 fn folder(table: &str) -> Folder {
-    let text = format!("identity_source = \"provider\"\n[store.redis]\n{table}\n");
+    stored(&format!("[store.redis]\n{table}"))
+}
+
+fn stored(tables: &str) -> Folder {
+    let text = format!("identity_source = \"provider\"\n{tables}\n");
     let folder = Folder::good().edit("passerelle.toml", "identity_source = \"provider\"\n", &text);
     folder.variable("SEAL", KEY).variable("OTHER", &KEY.to_uppercase()).variable("SHORT", "short").variable("PASSWORD", "secret")
 }
@@ -54,5 +60,42 @@ fn each_bad_store_is_named_with_its_mend() {
         let (file, named, text) = folder(&format!("{table}\n{seal}")).problem();
         assert_eq!((file.as_str(), named), ("passerelle.toml", format!("store.redis.{key}")), "{table}: {text}");
         assert!(text.contains(word), "{table}: {text}");
+    }
+}
+
+#[test]
+fn a_snapshot_lies_in_the_configuration_folder_unless_its_path_says_otherwise() {
+    for (written, wanted) in [("state/store.snapshot", None), ("/var/lib/hub/s", Some(Path::new("/var/lib/hub/s")))] {
+        let folder = stored(&format!(
+            "[store.memory]\nsnapshot = \"{written}\"\nseal_keys = [{{ env = \"SEAL\" }}, {{ env = \"OTHER\" }}]"
+        ));
+        let loaded = folder.loaded();
+        let Some(StoreConfig::Memory(memory)) = &loaded.settings.store else { panic!("no store") };
+        assert_eq!(memory.snapshot, wanted.map_or_else(|| folder.path().join(written), Path::to_owned));
+        assert_eq!(loaded.store.seal_keys.len(), 2);
+        assert!(!format!("{loaded:?}").contains(KEY));
+    }
+}
+
+#[test]
+fn each_bad_snapshot_is_named_with_its_mend() {
+    const REDIS: &str = "[store.redis]\nnodes = [\"a:1\"]\nseal_keys = [{ env = \"SEAL\" }]";
+    let seal = |keys: &str| format!("[store.memory]\nsnapshot = \"s\"\nseal_keys = [{keys}]");
+    let file = |path: &str| format!("[store.memory]\nsnapshot = \"{path}\"\nseal_keys = [{{ env = \"SEAL\" }}]");
+    let rows = [
+        (file(""), "store.memory.snapshot", "state/store.snapshot"),
+        (file("state/"), "store.memory.snapshot", "names no file"),
+        (file(".."), "store.memory.snapshot", "names no file"),
+        ("[store.memory]\nsnapshot = \"s\"".to_owned(), "store.memory.seal_keys", "missing"),
+        ("[store.memory]\nseal_keys = []".to_owned(), "store.memory.snapshot", "missing"),
+        (seal(""), "store.memory.seal_keys", "32 random characters"),
+        (seal("{ env = \"SHORT\" }"), "store.memory.seal_keys[0]", "too short"),
+        (seal("{ env = \"SEAL\" }, { env = \"SEAL\" }"), "store.memory.seal_keys[1]", "same key"),
+        (format!("{}\n{REDIS}", seal("{ env = \"SEAL\" }")), "store", "keep [store.memory] for one hub alone, or [store.redis]"),
+    ];
+    for (tables, key, word) in rows {
+        let (file, named, text) = stored(&tables).problem();
+        assert_eq!((file.as_str(), named.as_str()), ("passerelle.toml", key), "{tables}: {text}");
+        assert!(text.contains(word), "{tables}: {text}");
     }
 }

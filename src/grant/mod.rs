@@ -97,4 +97,4 @@ pub(crate) fn store_code(fault: &crate::store::StoreFault) -> ErrorCode {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -6,6 +6,7 @@ mod code;
 mod hint;
 mod introspection;
 mod logout;
+pub(crate) mod released;
 mod seal;
 mod session;
 mod token;

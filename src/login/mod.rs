@@ -363,4 +363,4 @@ impl Ticket {
 #[cfg(test)]
 pub(crate) mod samples;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

@@ -5,5 +5,6 @@ mod consent;
 mod hints_and_prompts;
 mod matrix;
 mod property;
+pub(crate) mod released;
 mod return_from_idp;
 mod stage;

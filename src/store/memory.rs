@@ -1,14 +1,21 @@
 //! L2 · The store of a single process, over moka (architecture 5).
 //!
-//! Owns: atomic verbs in memory, admission, the freeing of memory. Must not know: what a record means.
+//! Owns: atomic verbs in memory, admission, the freeing of memory, what a successor is told. Must not know: what a record
+//! means.
 //! Nothing here is decided by moka's clock: a record is gone by its own `expires_at` and the `now` of the verb. moka's
 //! time to live only frees memory, a minute later.
 
+pub mod keeping;
+#[cfg(test)]
+mod restarting_tests;
 mod shelves;
+pub mod snapshot;
+#[cfg(test)]
+mod snapshot_tests;
 
 use std::fmt;
-use std::sync::Arc;
 use std::sync::mpsc::{self, RecvTimeoutError, Sender};
+use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -16,10 +23,11 @@ use async_trait::async_trait;
 use moka::ops::compute::Op;
 
 use crate::env::Timestamp;
-use crate::store::revocations::Revocations;
+use crate::store::revocations::{Born, Revocations};
 use crate::store::{Capacities, Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
 
 use shelves::{Pool, Shelves, Slot, State, kept_for};
+use snapshot::Entry;
 
 const JANITOR_PERIOD: Duration = Duration::from_secs(1);
 /// A full store that found too few dead records looks again only after this, so that refusing stays cheap in a flood.
@@ -27,11 +35,29 @@ const SWEEP_PERIOD: Duration = Duration::from_secs(1);
 /// One sweep frees no more than this: somebody waits for it.
 const SWEEP_BATCH: usize = 256;
 
-/// Records in this process's memory: fast, and gone with the process.
+/// Records in this process's memory: fast, and gone with the process unless a successor is told.
 pub struct MemoryStore {
+    /// Held by every verb that changes something, for as long as it does.
+    gate: RwLock<Gate>,
     shelves: Arc<Shelves>,
     revocations: Revocations,
     janitor: Janitor,
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Gate {
+    Open,
+    Closed,
+}
+
+/// What a store has taken up of its predecessor's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Restored {
+    pub records: usize,
+    /// Expired since.
+    pub expired: usize,
+    /// Found no place: the capacities are smaller than they were.
+    pub left_out: usize,
 }
 
 impl MemoryStore {
@@ -40,7 +66,73 @@ impl MemoryStore {
     pub fn new(capacities: Capacities) -> Self {
         let shelves = Arc::new(Shelves::new(capacities));
         let janitor = Janitor::start(Arc::clone(&shelves));
-        Self { shelves, revocations: Revocations::default(), janitor }
+        Self { gate: RwLock::new(Gate::Open), shelves, revocations: Revocations::default(), janitor }
+    }
+
+    /// From now on nothing changes here, whoever still tries: it is told that the store does not answer. Comes back once what
+    /// was under way is done.
+    pub fn close(&self) {
+        *self.gate.write().unwrap_or_else(PoisonError::into_inner) = Gate::Closed;
+    }
+
+    fn enter(&self) -> Result<RwLockReadGuard<'_, Gate>, StoreFault> {
+        let gate = self.gate.read().unwrap_or_else(PoisonError::into_inner);
+        match *gate {
+            Gate::Open => Ok(gate),
+            Gate::Closed => Err(StoreFault::Unavailable("the hub goes down".to_owned())),
+        }
+    }
+
+    /// What a successor must know, revocations first. Of a closed store: what changes meanwhile may be told or not. Blocks
+    /// are not among it: a hub that is alone has them in a file of their own.
+    pub fn entries(&self, now: Timestamp) -> impl Iterator<Item = Entry> {
+        let revoked = self.revocations.closed(now).into_iter().map(|(family, until)| Entry::Revoked { family, until });
+        let shelves = self.shelves.iter().filter(|shelf| shelf.kind != Kind::Blocks);
+        let records = shelves.flat_map(move |shelf| {
+            // What is written a moment ago may still wait to be found by an iteration.
+            shelf.records.run_pending_tasks();
+            let there = shelf.records.iter().filter(move |(_, slot)| !self.is_dead(slot, now));
+            there.map(|(name, slot)| Entry::Record {
+                key: Key { kind: shelf.kind, name: Arc::clone(&name) },
+                state: slot.state,
+                version: slot.version,
+                value: slot.value,
+                expires_at: slot.expires_at,
+                families: slot.families,
+            })
+        });
+        revoked.chain(records)
+    }
+
+    /// Takes up what a predecessor has told. For a new store, that nobody uses yet.
+    pub fn restore(&self, entries: Vec<Entry>, now: Timestamp) -> Restored {
+        let mut restored = Restored::default();
+        for entry in entries {
+            match entry {
+                Entry::Revoked { family, until } if now < until => self.revocations.revoke(&family, until, now),
+                Entry::Revoked { .. } => {}
+                Entry::Record { expires_at, .. } if expires_at <= now => restored.expired += 1,
+                Entry::Record { key, state, version, value, expires_at, families } => {
+                    let born = match state {
+                        // Into a family that is closed nothing comes back, whatever was written.
+                        State::Live => self.revocations.admit(&families, expires_at, now),
+                        State::Tombstone => Some(Born::default()),
+                    };
+                    let Some(born) = born else { continue };
+                    let shelf = self.shelves.of(key.kind);
+                    if protects_from_replay(key.kind, state) {
+                        shelf.occupy();
+                    } else if !shelf.admit() {
+                        restored.left_out += 1;
+                        continue;
+                    }
+                    let kept_for = kept_for(expires_at, now);
+                    shelf.records.insert(key.name, Slot { version, state, value, expires_at, kept_for, families, born });
+                    restored.records += 1;
+                }
+            }
+        }
+        restored
     }
 
     /// Makes room in a full pool by dropping some of what is dead at `now`; true if there may be room afterwards.
@@ -85,6 +177,7 @@ impl fmt::Debug for MemoryStore {
 #[async_trait]
 impl Store for MemoryStore {
     async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
+        let _open = self.enter()?;
         let shelf = self.shelves.of(key.kind);
         let born = self.revocations.admit(&draft.families, draft.expires_at, now).ok_or(StoreFault::Revoked)?;
         let slot = Slot {
@@ -129,6 +222,7 @@ impl Store for MemoryStore {
         expires_at: Timestamp,
         now: Timestamp,
     ) -> Result<Replaced, StoreFault> {
+        let _open = self.enter()?;
         let shelf = self.shelves.of(key.kind);
         self.revocations.outlive(expires_at);
         let mut answer = Replaced::Gone;
@@ -149,6 +243,7 @@ impl Store for MemoryStore {
     }
 
     async fn take(&self, key: &Key, tombstone: Vec<u8>, tombstone_until: Timestamp, now: Timestamp) -> Result<Taken, StoreFault> {
+        let _open = self.enter()?;
         let shelf = self.shelves.of(key.kind);
         let mut answer = Taken::Gone;
         // One computation, not a load and a removal: two redeemers of one code must not both win (RFC 6749, 4.1.2).
@@ -179,11 +274,13 @@ impl Store for MemoryStore {
     }
 
     async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
+        let _open = self.enter()?;
         self.shelves.of(key.kind).compute(&key.name, |_| Op::Remove);
         Ok(())
     }
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
+        let _open = self.enter()?;
         self.revocations.revoke(family, until, now);
         Ok(())
     }
@@ -195,6 +292,11 @@ impl Store for MemoryStore {
     fn count(&self, kind: Kind) -> usize {
         self.shelves.of(kind).used()
     }
+}
+
+/// Without these, what was used could be used again: they find a place also where there is none, and are gone in minutes.
+fn protects_from_replay(kind: Kind, state: State) -> bool {
+    state == State::Tombstone || kind == Kind::Assertion
 }
 
 /// The thread that lets moka free what has expired. Without it nothing is freed where there is no traffic, and a
@@ -225,7 +327,6 @@ impl Janitor {
 mod tests {
     use super::*;
     use crate::store::conformance::{self, conformance};
-    use crate::store::revocations::Born;
 
     async fn memory(capacities: Capacities) -> Arc<dyn Store> {
         Arc::new(MemoryStore::new(capacities))

@@ -18,6 +18,7 @@ pub mod memory;
 pub mod metered;
 pub mod redis;
 mod revocations;
+mod seal;
 
 /// What a record is; each kind has a capacity of its own.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -36,6 +37,39 @@ pub enum Kind {
     OwnCode,
     /// The kill switches by command: one record.
     Blocks,
+}
+
+const KINDS: [(Kind, u8); 9] = [
+    (Kind::Login, b'l'),
+    (Kind::Session, b's'),
+    (Kind::Code, b'c'),
+    (Kind::Token, b't'),
+    (Kind::Logout, b'o'),
+    (Kind::Parked, b'p'),
+    (Kind::Assertion, b'a'),
+    (Kind::OwnCode, b'i'),
+    (Kind::Blocks, b'b'),
+];
+
+impl Kind {
+    /// What it is called wherever it is written: never another one, and never for another kind.
+    const fn letter(self) -> u8 {
+        match self {
+            Self::Login => b'l',
+            Self::Session => b's',
+            Self::Code => b'c',
+            Self::Token => b't',
+            Self::Logout => b'o',
+            Self::Parked => b'p',
+            Self::Assertion => b'a',
+            Self::OwnCode => b'i',
+            Self::Blocks => b'b',
+        }
+    }
+
+    fn of_letter(letter: u8) -> Option<Self> {
+        KINDS.into_iter().find(|(_, of)| *of == letter).map(|(kind, _)| kind)
+    }
 }
 
 /// How many records of each kind are admitted, tombstones included.

@@ -80,6 +80,14 @@ impl Revocations {
         ledger.forget(now);
     }
 
+    /// Into which families nothing is admitted at that moment, and until when. What they reached is dead, and comes back
+    /// nowhere: so their places in the order are no successor's business.
+    pub fn closed(&self, now: Timestamp) -> Vec<(Family, Timestamp)> {
+        let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
+        let closed = ledger.marks.iter().filter(|(_, mark)| now < mark.until);
+        closed.map(|(family, mark)| (family.clone(), mark.until)).collect()
+    }
+
     fn draw(&self) -> Born {
         Born(self.order.fetch_add(1, Ordering::SeqCst))
     }

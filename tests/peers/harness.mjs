@@ -159,17 +159,33 @@ ${extra}
 /** A hub that is ready; `options` as for `configure`, without the ports. */
 export async function startHub(name, { port, privatePort, ...options }) {
   const config = configure({ port, privatePort, ...options });
-  const hub = launch(name, ['serve', '--config', config.folder]);
   const base = options.base ?? `http://localhost:${port}`;
   const ready = () => fetch(`http://127.0.0.1:${privatePort}/readyz`).then((r) => r.ok, () => false);
+  let hub, starts = 0;
   const stop = async () => { await hub.stop(); config.remove(); };
-  try {
-    await hub.until(ready, 'readiness');
-  } catch (error) {
-    await stop();
-    throw error;
-  }
-  return { folder: config.folder, base, issuer: `${base}/api/v2`, privateBase: `http://127.0.0.1:${privatePort}`, log: () => hub.state.output, signal: hub.signal, exited: hub.exited, stop };
+  const start = async () => {
+    starts += 1;
+    hub = launch(starts === 1 ? name : `${name}-${starts}`, ['serve', '--config', config.folder]);
+    try {
+      await hub.until(ready, 'readiness');
+    } catch (error) {
+      await stop();
+      throw error;
+    }
+  };
+  await start();
+  return {
+    folder: config.folder, base, issuer: `${base}/api/v2`, privateBase: `http://127.0.0.1:${privatePort}`, stop,
+    log: () => hub.state.output, signal: (signal) => hub.signal(signal), get exited() { return hub.exited; },
+    /** Ends it by a signal, and starts it again in its folder; `between` runs while there is none. */
+    async restart(signal, between = () => {}) {
+      hub.signal(signal);
+      await hub.exited;
+      await hub.stop();
+      await between();
+      await start();
+    },
+  };
 }
 
 /** The demo on free ports: `url` is the demo service provider's address. */

@@ -1,5 +1,6 @@
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
 
 use async_trait::async_trait;
 use tempfile::TempDir;
@@ -9,6 +10,7 @@ use crate::config::blocks::{Reach as Whom, Words};
 use crate::env::{HandClock, SeededEntropy};
 use crate::store::conformance::ROOMY;
 use crate::store::memory::MemoryStore;
+use crate::store::redis::released_tests::{Sample, released};
 use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, StoreFault, Taken, Version};
 
 /// A store that can be switched off.
@@ -245,4 +247,26 @@ async fn of_many_changes_at_many_hubs_at_once_none_is_lost() {
     all.sort();
     all.dedup();
     assert_eq!(all.len(), 20, "{all:?}");
+}
+
+/// What is kept of two blocks, for the fixture of a release.
+pub(crate) async fn sample() -> Sample {
+    let servers = Servers::new();
+    let one = Node::new(1).start(&servers).await;
+    one.add(block("first")).await.unwrap();
+    one.add(block("second")).await.unwrap();
+    let record = servers.record().await.unwrap();
+    Sample::new("the kill switches", &record_key(), serde_json::from_slice(&record.value).unwrap())
+}
+
+#[tokio::test]
+async fn blocks_of_the_last_release_stay_in_force() {
+    for sample in released(Kind::Blocks) {
+        let servers = Servers::new();
+        let draft = Draft { value: sample.bytes(), expires_at: now() + Duration::from_secs(60), families: Arc::default() };
+        servers.inner.insert(record_key(), draft, now()).await.unwrap();
+        let blocks = Node::new(2).start(&servers).await;
+        assert_eq!((names(&blocks), blocks.unread()), (vec!["first".to_owned(), "second".to_owned()], None));
+        assert_eq!(blocks.all()[0].block.reason, "leaked keys");
+    }
 }

@@ -38,7 +38,7 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
 };
 
 /// A login in this state, and the request that repeats (or is) its identity provider's answer.
-fn in_state(name: &str) -> (Stage, Request) {
+pub(super) fn in_state(name: &str) -> (Stage, Request) {
     let mut stage = Stage::new(if name == "refused" { &[("idp_hint", "idp")] } else { &[] });
     let mut repeat = back(&Stage::new(&[]).leave("idp"));
     match name {

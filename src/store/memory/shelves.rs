@@ -19,7 +19,7 @@ const GRACE: Duration = Duration::from_secs(60);
 /// moka's timers are not asked to count further than this.
 const LONGEST_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum State {
     Live,
     Tombstone,
@@ -82,13 +82,14 @@ impl Pool {
 /// that enters takes a place in the pool, and the eviction listener gives one back for each that leaves, whatever
 /// the cause: also for a value that is replaced, for moka calls it so even when the old one had expired unnoticed.
 pub struct Shelf {
+    pub kind: Kind,
     pub records: Cache<Arc<str>, Slot>,
     pub pool: Arc<Pool>,
     used: Arc<AtomicUsize>,
 }
 
 impl Shelf {
-    pub fn new(pool: &Arc<Pool>) -> Self {
+    pub fn new(kind: Kind, pool: &Arc<Pool>) -> Self {
         let used = Arc::new(AtomicUsize::new(0));
         let (left_pool, left_shelf) = (Arc::clone(pool), Arc::clone(&used));
         let records = Cache::builder()
@@ -98,7 +99,7 @@ impl Shelf {
                 left_shelf.fetch_sub(1, Ordering::Relaxed);
             })
             .build();
-        Self { records, pool: Arc::clone(pool), used }
+        Self { kind, records, pool: Arc::clone(pool), used }
     }
 
     /// Runs `decide` on what lies under `name`, alone against every other computation on that name.
@@ -142,17 +143,18 @@ pub struct Shelves {
 
 impl Shelves {
     pub fn new(capacities: Capacities) -> Self {
+        let shelf = |kind, capacity| Shelf::new(kind, &Pool::new(capacity));
         let grants = Pool::new(capacities.grants);
         Self {
-            logins: Shelf::new(&Pool::new(capacities.logins)),
-            sessions: Shelf::new(&Pool::new(capacities.sessions)),
-            codes: Shelf::new(&grants),
-            tokens: Shelf::new(&grants),
-            logouts: Shelf::new(&Pool::new(capacities.logouts)),
-            parked: Shelf::new(&Pool::new(capacities.parked)),
-            assertions: Shelf::new(&Pool::new(capacities.assertions)),
-            own_codes: Shelf::new(&Pool::new(capacities.own_codes)),
-            blocks: Shelf::new(&Pool::new(capacities.blocks)),
+            logins: shelf(Kind::Login, capacities.logins),
+            sessions: shelf(Kind::Session, capacities.sessions),
+            codes: Shelf::new(Kind::Code, &grants),
+            tokens: Shelf::new(Kind::Token, &grants),
+            logouts: shelf(Kind::Logout, capacities.logouts),
+            parked: shelf(Kind::Parked, capacities.parked),
+            assertions: shelf(Kind::Assertion, capacities.assertions),
+            own_codes: shelf(Kind::OwnCode, capacities.own_codes),
+            blocks: shelf(Kind::Blocks, capacities.blocks),
         }
     }
 

@@ -7,8 +7,8 @@
 use redis::Value;
 
 use super::link::Trouble;
-use super::seal::SealFault;
 use super::{LONGEST_LIFE, RedisStore};
+use crate::store::seal::SealFault;
 
 const BOUND: &[u8] = b"passerelle ring 1";
 

@@ -18,8 +18,9 @@ mod names;
 mod pack;
 mod places;
 mod record;
+#[cfg(test)]
+pub(crate) mod released_tests;
 mod scripts;
-mod seal;
 mod target;
 #[cfg(test)]
 mod tests;
@@ -34,16 +35,15 @@ use redis::Value;
 
 use self::inspect::Inspected;
 use self::link::{Link, Trouble};
-use self::names::letter;
 use self::places::Places;
 use self::record::{Birth, FAMILY, Head, Malformed, State};
 use self::scripts::Scripts;
-use self::seal::{Ring, SealFault};
 use self::target::Target;
-use crate::config::RedisCredentials;
+use crate::config::StoreCredentials;
 use crate::config::model::RedisConfig;
 use crate::digest;
 use crate::env::{Env, Timestamp};
+use crate::store::seal::{Ring, SealFault};
 use crate::store::{Capacities, Key, Kind, Record, StoreFault, Version};
 use crate::telemetry::Metrics;
 
@@ -84,7 +84,7 @@ impl RedisStore {
     /// The operating system gives no thread.
     pub fn new(
         config: &RedisConfig,
-        credentials: &RedisCredentials,
+        credentials: &StoreCredentials,
         capacities: Capacities,
         env: Env,
         metrics: &Arc<Metrics>,
@@ -167,12 +167,12 @@ struct Place {
 
 impl RedisStore {
     fn place(&self, key: &Key) -> Place {
-        let hash = digest::sha256(&[&[letter(key.kind)], key.name.as_bytes()].concat());
+        let hash = digest::sha256(&[&[key.kind.letter()], key.name.as_bytes()].concat());
         self.place_of(key.kind, hash)
     }
 
     fn place_of(&self, kind: Kind, hash: [u8; 32]) -> Place {
-        let key = format!("{}:{}:{}", self.prefix, char::from(letter(kind)), digest::base64url(&hash));
+        let key = format!("{}:{}:{}", self.prefix, char::from(kind.letter()), digest::base64url(&hash));
         Place { kind, hash, key }
     }
 
@@ -200,7 +200,7 @@ impl RedisStore {
                 tracing::error!(kind = ?place.kind, "a record in the store was tampered with; it counts as absent");
                 Ok(None)
             }
-            Err(fault) => Err(StoreFault::Unavailable(fault.to_string())),
+            Err(fault) => Err(StoreFault::Unavailable(format!("a record can't be read: {fault}"))),
         }
     }
 
@@ -233,7 +233,7 @@ impl RedisStore {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<Joined, StoreFault> {
-        let member = [&[letter(place.kind)][..], &place.hash, birth].concat();
+        let member = [&[place.kind.letter()][..], &place.hash, birth].concat();
         let (until_text, now_text, px) = (text(until), text(now), kept_for(until, now));
         let arguments: [&[u8]; 4] = [&member, until_text.as_bytes(), now_text.as_bytes(), px.as_bytes()];
         let joins =

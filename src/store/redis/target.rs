@@ -15,7 +15,7 @@ use redis::{
     RedisError, RedisResult, TlsCertificates, TlsMode, Value,
 };
 
-use crate::config::RedisCredentials;
+use crate::config::StoreCredentials;
 use crate::config::model::{RedisConfig, RedisMode};
 use crate::config::store::Node;
 
@@ -24,7 +24,7 @@ const DIAL_LIMIT: Duration = Duration::from_secs(2);
 
 pub struct Target {
     config: RedisConfig,
-    credentials: RedisCredentials,
+    credentials: StoreCredentials,
 }
 
 /// A connection that any number of callers share; their calls are pipelined.
@@ -64,7 +64,7 @@ impl Connection {
 }
 
 impl Target {
-    pub fn new(config: &RedisConfig, credentials: &RedisCredentials) -> Self {
+    pub fn new(config: &RedisConfig, credentials: &StoreCredentials) -> Self {
         Self { config: config.clone(), credentials: credentials.clone() }
     }
 

@@ -15,7 +15,7 @@ use crate::store::{Family, Store};
 use redis_server::{PASSWORD, Server};
 
 /// One for all tests that do it no harm; each store has keys of its own there.
-fn shared() -> &'static Server {
+pub(super) fn shared() -> &'static Server {
     static SHARED: OnceLock<Server> = OnceLock::new();
     SHARED.get_or_init(|| Server::start(&[]))
 }
@@ -40,20 +40,20 @@ fn config(server: &Server, prefix: &str) -> RedisConfig {
     }
 }
 
-fn credentials(seal_keys: &[&str]) -> RedisCredentials {
-    RedisCredentials {
+fn credentials(seal_keys: &[&str]) -> StoreCredentials {
+    StoreCredentials {
         password: Some(Secret::new(PASSWORD.to_owned())),
         seal_keys: seal_keys.iter().map(|key| Secret::new((*key).to_owned())).collect(),
-        ..RedisCredentials::default()
+        ..StoreCredentials::default()
     }
 }
 
-fn store_at(server: &Server, prefix: &str, seal_keys: &[&str], capacities: Capacities) -> RedisStore {
+pub(super) fn store_at(server: &Server, prefix: &str, seal_keys: &[&str], capacities: Capacities) -> RedisStore {
     let metrics = Arc::new(Metrics::new(at(0)).unwrap());
     RedisStore::new(&config(server, prefix), &credentials(seal_keys), capacities, Env::system(), &metrics).unwrap()
 }
 
-fn fresh_prefix() -> String {
+pub(super) fn fresh_prefix() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     format!("t{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }
@@ -65,7 +65,7 @@ async fn redis(capacities: Capacities) -> Arc<dyn Store> {
 conformance!(redis);
 
 /// The only key of a kind under a prefix.
-fn only_key(server: &Server, prefix: &str, kind: char) -> String {
+pub(super) fn only_key(server: &Server, prefix: &str, kind: char) -> String {
     let start = format!("{prefix}:{kind}:");
     let keys: Vec<_> = server.keys().into_iter().filter(|key| key.starts_with(&start)).collect();
     let [key] = &keys[..] else { panic!("{keys:?}") };

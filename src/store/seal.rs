@@ -1,7 +1,7 @@
-//! L2 · Records sealed under a ring of the hub's own: whoever reads the server's memory, its files or its network reads
-//! nothing, and whoever writes there can't pass one record off as another.
+//! L2 · What is sealed under a ring of the hub's own: whoever reads a server's memory, its network or a file reads nothing,
+//! and whoever writes there can't pass one record off as another.
 //!
-//! Owns: keys, what a record is bound to. Must not know: where records lie.
+//! Owns: keys, what a seal is bound to. Must not know: what is sealed, and where it lies.
 //!
 //! AES-256-GCM with 96 random bits as nonce. Each record has a key of its own, derived from the ring's and from the
 //! record's key: so no AES key ever comes near the 2³² messages after which random nonces must not be trusted
@@ -19,10 +19,10 @@ const TAG: usize = 16;
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SealFault {
     /// The ring lacks the key, or the record was written by somebody else.
-    #[error("a record is sealed by a key that is not in seal_keys")]
+    #[error("it is sealed by a key that is not in seal_keys")]
     UnknownKey,
     /// Changed, cut, or moved here from another place.
-    #[error("a record does not open: it was changed, or belongs elsewhere")]
+    #[error("it does not open: it was changed, or belongs elsewhere")]
     Broken,
     #[error("OpenSSL can't seal")]
     Openssl,
