@@ -73,6 +73,8 @@ impl<'m> Trail<'m> {
                 self.accepted = true;
                 self.audit().tell(|| of(Name::CallbackAccepted, login).idp(&proven.connector).level(proven.level));
             }
+            // What was told when it was granted first.
+            Effect::Grant(_) if self.before == "answered" => {}
             Effect::Grant(grant) => {
                 self.tell_reuse(login);
                 let name = match (&self.asked, grant.consented) {

@@ -226,8 +226,7 @@ async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
             Report::Identified(identify::identify(means, login, *authentication).await.map(Box::new))
         }
         Effect::Grant(grant) => Report::Granted(means.grants.issue(*grant).await),
-        // When the store can't tell, "already done" is the answer that does no harm.
-        Effect::LookForCode(code) => Report::CodeLives(means.grants.code_lives(code.reveal()).await.unwrap_or(false)),
+        Effect::LookForCode(code) => Report::CodeLives(means.grants.code_lives(code.reveal()).await),
     }
 }
 

@@ -6,6 +6,7 @@ use serde_json::{Map, Value};
 
 use super::introspection::shared_scopes;
 use super::records::{CodeRecord, TokenRecord, code_key, encode};
+use super::session::Begun;
 use super::{Grants, store_code};
 use crate::audit::{Event, Name};
 use crate::identity::Claim;
@@ -16,15 +17,22 @@ use crate::store::{Draft, StoreFault};
 use crate::telemetry::trace;
 
 impl Grants {
-    /// Stores what `grant.code` stands for, then the session that the login begins.
+    /// Stores what `grant.code` stands for, after the session that the login begins. The same grant may come again, when
+    /// nobody knows how far the first try got: it is brought to its end, and never done twice, since a spent code's
+    /// tombstone outlives the moment until which a code is taken.
     ///
     /// # Errors
-    /// `StoreFull`, `StoreUnavailable`: nothing can be redeemed then.
+    /// `StoreFull`: nothing can be redeemed then. `StoreUnavailable`: perhaps. `AlreadyDone`: the code was used, or its
+    /// time is over.
     pub async fn issue(&self, grant: Grant) -> Result<(), ErrorCode> {
         let now = self.env.now();
         let request = &grant.request;
+        let expires_at = grant.granted_at + self.lives.code;
+        if expires_at <= now {
+            return Err(ErrorCode::AlreadyDone);
+        }
         // The session first: a code must not be redeemable by a login whose session could not be kept.
-        let session = self.begin_session(&grant, now).await?;
+        let (session, begun) = self.begin_session(&grant, now).await?;
         let release = self.federation.load().release(request);
         let record = CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
@@ -50,13 +58,17 @@ impl Grants {
         };
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
-        let draft = Draft { value: encode(&record)?, expires_at: now + self.lives.code, families };
+        let draft = Draft { value: encode(&record)?, expires_at, families };
         if let Err(fault) = self.store.insert(code_key(code), draft, now).await {
-            self.abandon_session(&grant).await;
             return Err(match fault {
-                // The person has signed out while this login was being answered.
-                StoreFault::Revoked => ErrorCode::LoginRequired,
-                fault => store_code(&fault),
+                // Another node, or an earlier try, was faster.
+                StoreFault::Exists => return self.issued_before(&grant, begun).await,
+                // What was begun may be brought to its end.
+                fault @ StoreFault::Unavailable(_) => store_code(&fault),
+                fault => {
+                    self.abandon_session(&grant).await;
+                    refused(&fault)
+                }
             });
         }
         self.end_former_session(&grant).await;
@@ -67,6 +79,18 @@ impl Grants {
             issued.subject(subject).login(&grant.login).session(&record.session.0).support_id(&grant.support_id)
         });
         Ok(())
+    }
+
+    /// What is left to do where the code is there: nothing while it lives. A session that began just now was ended
+    /// meanwhile, by a logout, and must not come back.
+    async fn issued_before(&self, grant: &Grant, begun: Begun) -> Result<(), ErrorCode> {
+        if self.code_lives(grant.code.reveal()).await? {
+            return Ok(());
+        }
+        if begun == Begun::Now {
+            self.abandon_session(grant).await;
+        }
+        Err(ErrorCode::AlreadyDone)
     }
 
     /// One for each sector of the data providers that share a scope with the grant.
@@ -89,6 +113,14 @@ impl Grants {
     pub async fn code_lives(&self, code: &str) -> Result<bool, ErrorCode> {
         let record = self.store.load(&code_key(code), self.env.now()).await.map_err(|fault| store_code(&fault))?;
         Ok(record.is_some())
+    }
+}
+
+fn refused(fault: &StoreFault) -> ErrorCode {
+    match fault {
+        // The person has signed out while this login was being answered.
+        StoreFault::Revoked => ErrorCode::LoginRequired,
+        fault => store_code(fault),
     }
 }
 

@@ -11,10 +11,17 @@ use crate::ids::Secret;
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{Finished, Session};
-use crate::store::{Draft, Family, Replaced, Version};
+use crate::store::{Draft, Family, Replaced, StoreFault, Version};
 
 /// A use that loses a race against another tab's is noted anew, this often.
 const ATTEMPTS: usize = 5;
+
+/// When a grant's session began.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(super) enum Begun {
+    Now,
+    Before,
+}
 
 impl Grants {
     /// The session that a browser's cookie names, if it is still alive.
@@ -26,10 +33,10 @@ impl Grants {
     }
 
     /// Notes that the grant's service provider takes part, in a new session or in the one that is reused. Gives the
-    /// family of all that is issued in it.
-    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<Family, ErrorCode> {
+    /// family of all that is issued in it, and whether it began just now.
+    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<(Family, Begun), ErrorCode> {
         match &grant.session {
-            SessionUse::Reused { cookie } => self.use_session(grant, cookie, now).await,
+            SessionUse::Reused { cookie } => Ok((self.use_session(grant, cookie, now).await?, Begun::Before)),
             SessionUse::Fresh { cookie, former } => self.start_session(grant, cookie, former.as_ref(), now).await,
         }
     }
@@ -40,7 +47,7 @@ impl Grants {
         cookie: &Secret<String>,
         former: Option<&Secret<String>>,
         now: Timestamp,
-    ) -> Result<Family, ErrorCode> {
+    ) -> Result<(Family, Begun), ErrorCode> {
         let authentication = &grant.proven.authentication;
         let finished = Finished {
             connector: authentication.connector.clone(),
@@ -61,8 +68,12 @@ impl Grants {
         note(&mut session, grant);
         let draft =
             Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), families: Arc::default() };
-        self.store.insert(session_key(cookie.reveal()), draft, now).await.map_err(|fault| store_code(&fault))?;
-        Ok(family_of(&session))
+        match self.store.insert(session_key(cookie.reveal()), draft, now).await {
+            Ok(_) => Ok((family_of(&session), Begun::Now)),
+            // The value is nobody else's: an earlier try to answer the same login has begun it.
+            Err(StoreFault::Exists) => Ok((family_of(&session), Begun::Before)),
+            Err(fault) => Err(store_code(&fault)),
+        }
     }
 
     /// Whoever authenticates anew ends the session before (ASVS 5, 7.2.4). Last of all, so that a login that could not

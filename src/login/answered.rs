@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Effect, Failed, Request, State, Step, Ticket, Way};
+use super::{Answer, Effect, Failed, Grant, Request, State, Step, Ticket, Way};
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
@@ -15,6 +15,9 @@ pub enum Answered {
         session: Option<Secret<String>>,
         /// Where the person authenticated.
         connector: ConnectorId,
+        /// Kept for whoever repeats the step: the process that was to store the code may have died, or the store been away.
+        #[serde(default)]
+        grant: Option<Box<Grant>>,
     },
     Refused(ErrorCode),
 }
@@ -47,14 +50,31 @@ impl Answered {
     pub(super) fn granted(self, ticket: Ticket, result: Result<(), ErrorCode>) -> Step {
         match result {
             Ok(()) => self.repeat(ticket),
+            // Issued, used or over by now.
+            Err(ErrorCode::AlreadyDone) => self.already_done(ticket),
             // Nothing may be shown: the service provider hears of it at once.
             Err(code) if ticket.request.prompt.none => Self::error(ticket, code),
+            // It may have been stored or not: the next look tells, and ends what is left to do.
+            Err(ErrorCode::StoreUnavailable) => self.in_a_moment(ticket),
             Err(code) => Failed::with(code).enter(ticket),
         }
     }
 
-    pub(super) fn code_lives(self, ticket: Ticket, lives: bool) -> Step {
-        if lives { self.repeat(ticket) } else { self.already_done(ticket) }
+    pub(super) fn code_lives(self, ticket: Ticket, lives: Result<bool, ErrorCode>) -> Step {
+        match (lives, &self) {
+            (Ok(true), _) => self.repeat(ticket),
+            // Never stored, or used: the store takes no code a second time, so that asking for the same one again is safe.
+            (Ok(false), Self::Granted { grant: Some(grant), .. }) => {
+                let effect = Effect::Grant(grant.clone());
+                Step::pass_through(ticket, State::Answered(self), effect)
+            }
+            (Ok(false), _) => self.already_done(ticket),
+            (Err(_), _) => self.in_a_moment(ticket),
+        }
+    }
+
+    fn in_a_moment(self, ticket: Ticket) -> Step {
+        Step::stay(ticket, State::Answered(self), Answer::problem(ErrorCode::StoreUnavailable, Way::Choice))
     }
 
     fn answer(&self, ticket: &Ticket) -> Answer {

@@ -103,8 +103,8 @@ impl Consenting {
             // Somebody signed in or out in another tab meanwhile: what was shown is not theirs to give.
             (Some(_), _) => return ticket.back_to_choice_for(Banner { connector: None, code: ErrorCode::Interrupted }),
         };
-        let state = State::Answered(Answered::Granted { code: code.clone(), session: session.fresh(), connector });
-        let grant = Grant {
+        let (kept_code, kept_session) = (code.clone(), session.fresh());
+        let grant = Box::new(Grant {
             code,
             request: ticket.request.clone(),
             scopes: ticket.request.scopes.clone(),
@@ -114,9 +114,10 @@ impl Consenting {
             support_id: ticket.support_id.clone(),
             session,
             granted_at: world.now,
-        };
+        });
+        let kept = Answered::Granted { code: kept_code, session: kept_session, connector, grant: Some(grant.clone()) };
         // Stored as answered before the code exists: of two yeses at two nodes only one can get here.
-        Step::settle_then(ticket, state, Effect::Grant(Box::new(grant)))
+        Step::settle_then(ticket, State::Answered(kept), Effect::Grant(grant))
     }
 
     fn stay(self: Box<Self>, ticket: Ticket, code: ErrorCode) -> Step {

@@ -80,7 +80,8 @@ pub enum Report {
     Authenticated(Result<Box<Authentication>, ErrorCode>),
     Identified(Result<Box<Proven>, Unidentified>),
     Granted(Result<(), ErrorCode>),
-    CodeLives(bool),
+    /// `Err`: the store can't tell.
+    CodeLives(Result<bool, ErrorCode>),
 }
 
 /// Why nobody could be identified.

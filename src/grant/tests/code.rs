@@ -10,6 +10,7 @@ use crate::assurance::{At, Level};
 use crate::env::Timestamp;
 use crate::ids::Secret;
 use crate::login::samples::SP_CALLBACK;
+use crate::login::{Grant, SessionUse};
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::token::TokenRequest;
@@ -206,6 +207,48 @@ async fn nothing_is_redeemable_where_something_could_not_be_kept() {
     let no_codes = Hub::with(Capacities { grants: 0, ..ROOMY });
     assert_eq!(no_codes.grants.issue(no_codes.grant("code", &[])).await, Err(ErrorCode::StoreFull));
     assert_eq!(no_codes.redeem("code").await, Err(ErrorCode::CodeUnknown));
+}
+
+#[tokio::test]
+async fn a_grant_that_comes_again_is_done_once() {
+    let hub = Hub::new();
+    let grant = hub.grant("code", &[]);
+    let cookie = Secret::new("code's session".to_owned());
+    hub.grants.issue(grant.clone()).await.unwrap();
+    assert_eq!(hub.grants.issue(grant.clone()).await, Ok(()), "nobody knew whether it was done");
+    let token = hub.redeem("code").await.unwrap()["access_token"].as_str().unwrap().to_owned();
+    // From here on it changes nothing: no second code, no harm to what the first one gave.
+    assert_eq!(hub.grants.issue(grant.clone()).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.verdict(&token).await, Ok(()));
+    assert!(hub.grants.session(&cookie).await.unwrap().is_some(), "the session of whoever pressed back");
+    // The next login of this browser takes the session's place.
+    let session = SessionUse::Fresh { cookie: Secret::new("the next".into()), former: Some(cookie.clone()) };
+    hub.grants.issue(Grant { session, ..hub.grant("the next", &[]) }).await.unwrap();
+    assert_eq!(hub.grants.issue(grant).await, Err(ErrorCode::AlreadyDone));
+    assert!(hub.grants.session(&cookie).await.unwrap().is_none(), "back brought the former session back");
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
+}
+
+#[tokio::test]
+async fn a_logout_ends_a_grant_that_comes_again() {
+    let hub = Hub::new();
+    let (grant, cookie) = (hub.grant("code", &[]), Secret::new("code's session".to_owned()));
+    hub.grants.issue(grant.clone()).await.unwrap();
+    hub.grants.end_session(&cookie).await.unwrap();
+    assert_eq!(hub.grants.issue(grant).await, Err(ErrorCode::LoginRequired));
+    assert!(hub.grants.session(&cookie).await.unwrap().is_none());
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown));
+}
+
+#[tokio::test]
+async fn a_grant_that_comes_again_after_its_code_ended_gives_none() {
+    let hub = Hub::new();
+    let grant = hub.grant("code", &[]);
+    hub.clock.advance(CODE_LIFE - MILLISECOND);
+    hub.grants.issue(grant.clone()).await.unwrap();
+    hub.clock.advance(MILLISECOND);
+    assert_eq!(hub.grants.issue(grant).await, Err(ErrorCode::AlreadyDone));
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown), "it lives from the moment of the grant");
 }
 
 #[tokio::test]

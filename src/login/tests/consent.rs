@@ -31,9 +31,12 @@ fn a_yes_grants_what_was_shown_once() {
     // A double click.
     let Effect::LookForCode(code) = stage.effect(yes.clone()) else { panic!("two codes for one yes") };
     assert_eq!(code, grant.code);
-    assert_eq!(answer(stage.tell(Report::CodeLives(true))), told);
+    assert_eq!(answer(stage.tell(Report::CodeLives(Ok(true)))), told);
     assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
-    assert_eq!(answer(stage.tell(Report::CodeLives(false))), problem(ErrorCode::AlreadyDone, Way::HomePage));
+    // Used, or over: the store knows, and takes the same code no second time.
+    assert_eq!(crate::login::tests::stage::grant(stage.tell(Report::CodeLives(Ok(false)))).code, grant.code);
+    assert_eq!(stage.saved, Save::No);
+    assert_eq!(answer(stage.tell(Report::Granted(Err(ErrorCode::AlreadyDone)))), problem(ErrorCode::AlreadyDone, Way::HomePage));
     assert_eq!(stage.code(), Some(code.reveal().as_str()));
 }
 
@@ -46,6 +49,33 @@ fn without_consent_no_page_comes_between() {
         let granted = grant(stage.identified(proven("idp", Level::Eidas1)));
         assert!(!granted.consented, "nobody said yes");
     }
+}
+
+/// A process killed between the two writes, or a store that was away for the second: nothing half-done remains.
+#[test]
+fn a_grant_that_was_cut_short_is_brought_to_its_end_by_whoever_repeats_the_step() {
+    let mut stage = Stage::new(&[]);
+    stage.consenting();
+    let yes = stage.yes();
+    let first = grant(stage.ask(yes.clone()));
+    stage.crash();
+    for _ in 0..2 {
+        assert!(matches!(stage.effect(yes.clone()), Effect::LookForCode(code) if code == first.code));
+        let again = grant(stage.tell(Report::CodeLives(Ok(false))));
+        assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&first).unwrap(), "one code, one session");
+        // Stored or not, nobody knows; the person hears that, and the login stays as it is.
+        let page = problem(ErrorCode::StoreUnavailable, Way::Choice);
+        assert_eq!(answer(stage.tell(Report::Granted(Err(ErrorCode::StoreUnavailable)))), page);
+        assert_eq!(stage.saved, Save::No);
+        assert!(matches!(stage.effect(yes.clone()), Effect::LookForCode(_)));
+        assert_eq!(answer(stage.tell(Report::CodeLives(Err(ErrorCode::StoreUnavailable)))), page, "no word that it is over");
+        assert_eq!(stage.saved, Save::No);
+    }
+    assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
+    grant(stage.tell(Report::CodeLives(Ok(false))));
+    let told = answer(stage.tell(Report::Granted(Ok(()))));
+    let expected = stage.login.ticket.request.redirect.code(first.code.reveal());
+    assert_eq!(told, Seen::Sp(expected, first.session.fresh().map(|cookie| cookie.reveal().clone())));
 }
 
 #[test]

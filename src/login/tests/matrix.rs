@@ -184,7 +184,7 @@ fn a_report_that_nobody_waits_for_changes_nothing() {
         }
         if !matches!(state, "granted" | "refused") {
             let (mut stage, _) = in_state(state);
-            for report in [Report::Granted(Ok(())), Report::CodeLives(true)] {
+            for report in [Report::Granted(Ok(())), Report::CodeLives(Ok(true))] {
                 let then = stage.tell(report);
                 assert_eq!(outcome(&stage, then), "StepOutOfOrder, choose", "{state}");
             }

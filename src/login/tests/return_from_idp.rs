@@ -100,7 +100,7 @@ fn replayed_callback_gets_the_same_answer_and_no_second_token_call() {
     grant(stage.ask(yes));
     let told = answer(stage.tell(Report::Granted(Ok(()))));
     assert!(matches!(stage.effect(back(&attempt)), Effect::LookForCode(_)));
-    assert_eq!(answer(stage.tell(Report::CodeLives(true))), told);
+    assert_eq!(answer(stage.tell(Report::CodeLives(Ok(true)))), told);
 
     let mut stage = Stage::new(&[]);
     let attempt = stage.verifying();
