@@ -240,6 +240,24 @@ async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
     store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
 }
 
+/// The old primary, cut off from its replicas or one itself by now, still answers those who only read.
+#[tokio::test]
+async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_nothing() {
+    let server = Server::start(&[]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    until("the store is well", || store.complaint().is_none().then_some(()));
+    for (alone, again) in [
+        (&["CONFIG", "SET", "min-replicas-to-write", "1"][..], &["CONFIG", "SET", "min-replicas-to-write", "0"][..]),
+        (&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"]),
+    ] {
+        assert_eq!(server.cli_text(alone), "OK");
+        until("the store complains", || store.complaint().map(drop));
+        assert_eq!(server.cli_text(again), "OK");
+        until("the store is well again", || store.complaint().is_none().then_some(()));
+    }
+    assert!(server.keys().is_empty(), "looking leaves nothing");
+}
+
 #[tokio::test]
 async fn a_server_that_dies_is_told_at_once_and_served_again_when_it_is_back() {
     let mut server = Server::start(&[]);

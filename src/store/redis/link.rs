@@ -17,7 +17,7 @@ use tokio::sync::oneshot;
 use tokio::time::Instant;
 
 use super::inspect::{self, Inspected};
-use super::scripts::Script;
+use super::scripts::{self, Script};
 use super::target::{Connection, Target};
 use crate::egress::breaker::{Breaker, Condition, FAILURES};
 use crate::telemetry::Metrics;
@@ -113,6 +113,8 @@ pub struct Link {
     dialing: tokio::sync::Mutex<()>,
     breaker: Breaker,
     metrics: Arc<Metrics>,
+    /// What it looks after itself with, and a key under which nothing ever lies.
+    look: (Script, String),
     /// Dropped with the link: that ends the thread.
     _alive: oneshot::Sender<()>,
 }
@@ -132,7 +134,7 @@ struct Line {
 impl Link {
     /// # Errors
     /// The operating system gives no thread.
-    pub fn new(target: Target, limit: Duration, metrics: Arc<Metrics>) -> std::io::Result<Arc<Self>> {
+    pub fn new(target: Target, limit: Duration, prefix: &str, metrics: Arc<Metrics>) -> std::io::Result<Arc<Self>> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let home = runtime.handle().clone();
         let (alive, until_dropped) = oneshot::channel::<()>();
@@ -148,6 +150,7 @@ impl Link {
             dialing: tokio::sync::Mutex::default(),
             breaker: Breaker::pausing(PAUSE, told),
             metrics,
+            look: (scripts::look(), format!("{prefix}:-")),
             _alive: alive,
         });
         link.home.spawn(look_after(Arc::downgrade(&link)));
@@ -299,7 +302,8 @@ impl Line {
     }
 }
 
-/// Asks from time to time, until the link is dropped: a hub that nobody asks must know when the store is back.
+/// Asks from time to time, until the link is dropped: a hub that nobody asks must know when the store is back, and when the
+/// server that it reads from is no longer the primary, though that one itself may not have heard of it.
 async fn look_after(link: Weak<Link>) {
     let mut round = tokio::time::interval(LOOK);
     round.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
@@ -307,7 +311,8 @@ async fn look_after(link: Weak<Link>) {
         round.tick().await;
         let Some(link) = link.upgrade() else { return };
         // What comes of it is noted where it happens.
-        let _noted = link.ask("ping", &redis::cmd("PING")).await;
+        let (look, key) = &link.look;
+        let _noted = link.run(look, key, &[]).await;
     }
 }
 

@@ -96,7 +96,7 @@ impl RedisStore {
         let counter_key = digest::hmac(b"passerelle counters 1", seal_key.as_bytes());
         Ok(Self {
             counter_key,
-            link: Link::new(Target::new(config, credentials), limit, Arc::clone(metrics))?,
+            link: Link::new(Target::new(config, credentials), limit, &config.prefix, Arc::clone(metrics))?,
             scripts: Scripts::default(),
             ring: Ring::new(&credentials.seal_keys),
             places: Places::new(capacities),

@@ -58,6 +58,11 @@ pub struct Scripts {
     pub count: Script,
 }
 
+/// What a link looks with, whether the servers are there and take writes.
+pub fn look() -> Script {
+    Script::new("ping", LOOK)
+}
+
 impl Default for Scripts {
     fn default() -> Self {
         Self {
@@ -160,6 +165,9 @@ for _, member in ipairs(members) do
   if member ~= '!' then alive[#alive + 1] = member end
 end
 return alive";
+
+/// Deletes what is never there: a server that takes no writes, being a replica by now or cut off from its replicas, says so.
+const LOOK: &str = "return redis.call('DEL', KEYS[1])";
 
 /// px, hub, number of the batch, then member and addition in turn → each member's sum. By commands that the verbs need
 /// anyway, so that no user's rights must be widened.
