@@ -2,7 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::{Answer, Effect, Failed, Grant, Request, State, Step, Ticket, Way};
+use super::{Answer, Effect, Failed, Grant, Proven, Request, SessionUse, State, Step, Ticket, Way};
+use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
@@ -17,9 +18,34 @@ pub enum Answered {
         connector: ConnectorId,
         /// Kept for whoever repeats the step: the process that was to store the code may have died, or the store been away.
         #[serde(default)]
-        grant: Option<Box<Grant>>,
+        kept: Option<Box<Kept>>,
     },
     Refused(ErrorCode),
+}
+
+/// What a grant is made of, beside its code and what the ticket holds.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct Kept {
+    pub(super) proven: Proven,
+    pub(super) session: SessionUse,
+    pub(super) consented: bool,
+    pub(super) granted_at: Timestamp,
+}
+
+impl Kept {
+    pub(super) fn grant(&self, code: &Secret<String>, ticket: &Ticket) -> Grant {
+        Grant {
+            code: code.clone(),
+            request: ticket.request.clone(),
+            scopes: ticket.request.scopes.clone(),
+            proven: self.proven.clone(),
+            login: ticket.hash.clone(),
+            support_id: ticket.support_id.clone(),
+            consented: self.consented,
+            session: self.session.clone(),
+            granted_at: self.granted_at,
+        }
+    }
 }
 
 impl Answered {
@@ -64,8 +90,8 @@ impl Answered {
         match (lives, &self) {
             (Ok(true), _) => self.repeat(ticket),
             // Never stored, or used: the store takes no code a second time, so that asking for the same one again is safe.
-            (Ok(false), Self::Granted { grant: Some(grant), .. }) => {
-                let effect = Effect::Grant(grant.clone());
+            (Ok(false), Self::Granted { code, kept: Some(kept), .. }) => {
+                let effect = Effect::Grant(Box::new(kept.grant(code, &ticket)));
                 Step::pass_through(ticket, State::Answered(self), effect)
             }
             (Ok(false), _) => self.already_done(ticket),

@@ -2,9 +2,10 @@
 
 use serde::{Deserialize, Serialize};
 
+use super::answered::Kept;
 use super::{
-    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Proven, Request, SessionUse, State, Step,
-    Ticket, Way, World,
+    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Proven, Request, SessionUse, State, Step, Ticket,
+    Way, World,
 };
 use crate::assurance::At;
 use crate::digest;
@@ -103,21 +104,11 @@ impl Consenting {
             // Somebody signed in or out in another tab meanwhile: what was shown is not theirs to give.
             (Some(_), _) => return ticket.back_to_choice_for(Banner { connector: None, code: ErrorCode::Interrupted }),
         };
-        let (kept_code, kept_session) = (code.clone(), session.fresh());
-        let grant = Box::new(Grant {
-            code,
-            request: ticket.request.clone(),
-            scopes: ticket.request.scopes.clone(),
-            consented: self.explicit,
-            proven: self.proven,
-            login: ticket.hash.clone(),
-            support_id: ticket.support_id.clone(),
-            session,
-            granted_at: world.now,
-        });
-        let kept = Answered::Granted { code: kept_code, session: kept_session, connector, grant: Some(grant.clone()) };
+        let kept = Kept { proven: self.proven, session, consented: self.explicit, granted_at: world.now };
+        let effect = Effect::Grant(Box::new(kept.grant(&code, &ticket)));
+        let answered = Answered::Granted { code, session: kept.session.fresh(), connector, kept: Some(Box::new(kept)) };
         // Stored as answered before the code exists: of two yeses at two nodes only one can get here.
-        Step::settle_then(ticket, State::Answered(kept), Effect::Grant(grant))
+        Step::settle_then(ticket, State::Answered(answered), effect)
     }
 
     fn stay(self: Box<Self>, ticket: Ticket, code: ErrorCode) -> Step {

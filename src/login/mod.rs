@@ -38,7 +38,7 @@ mod verifying;
 
 use serde::{Deserialize, Serialize};
 
-pub use answered::Answered;
+pub use answered::{Answered, Kept};
 pub use away::Away;
 pub use choosing::{Banner, Choosing};
 pub use consenting::Consenting;
