@@ -49,6 +49,9 @@ use crate::telemetry::Metrics;
 
 /// The server keeps what is over for this much longer: hubs' clocks differ, and a lost answer is asked for again.
 const GRACE: Duration = Duration::from_secs(60);
+/// A reading that counts as a write (it changes nothing, and is not replicated): a primary that was cut off and replaced
+/// without having heard of it refuses it, for want of replicas, where GET would show what has been ended elsewhere.
+const READ: &str = "GETEX";
 /// How long what is left of a revoked record refuses the insertion that may still be on its way.
 const IN_FLIGHT: Duration = Duration::from_secs(60);
 const LONGEST_LIFE: Duration = Duration::from_secs(366 * 24 * 3600);
@@ -216,7 +219,7 @@ impl RedisStore {
 
     /// Whether a record or a tombstone stands there.
     async fn stands(&self, place: &Place, now: Timestamp) -> Result<bool, StoreFault> {
-        match self.link.ask("load", redis::cmd("GET").arg(&place.key)).await? {
+        match self.link.ask("load", redis::cmd(READ).arg(&place.key)).await? {
             Value::BulkString(bytes) => {
                 let (head, _) = Head::read(&bytes).map_err(malformed)?;
                 Ok(head.state != State::Revoked && head.expires_at > now)

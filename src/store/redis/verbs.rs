@@ -7,7 +7,7 @@ use redis::Value;
 use super::link::Trouble;
 use super::names::{Member, hash_of};
 use super::record::{self, FAMILY, Head, State};
-use super::{Joined, Place, RedisStore, kept_for, malformed, parts, text, unexpected};
+use super::{Joined, Place, READ, RedisStore, kept_for, malformed, parts, text, unexpected};
 use crate::env::Timestamp;
 use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
 
@@ -30,7 +30,7 @@ impl Store for RedisStore {
         let place = self.place(key);
         // Read each second, whether or not anybody logs in: counted apart.
         let verb = if key.kind == Kind::Blocks { "watch" } else { "load" };
-        match self.link.ask(verb, redis::cmd("GET").arg(&place.key)).await? {
+        match self.link.ask(verb, redis::cmd(READ).arg(&place.key)).await? {
             Value::BulkString(bytes) => Ok(self.read(&place, &bytes)?.filter(|record| record.expires_at > now)),
             _ => Ok(None),
         }
