@@ -251,6 +251,8 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         (&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"]),
     ] {
         assert_eq!(server.cli_text(alone), "OK");
+        let asked = store.load(&key(Kind::Token, "ended elsewhere"), at(1)).await;
+        assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "what it shows may be over: {asked:?}");
         until("the store complains", || store.complaint().map(drop));
         assert_eq!(server.cli_text(again), "OK");
         until("the store is well again", || store.complaint().is_none().then_some(()));
