@@ -196,6 +196,7 @@ mod tests {
             consent: crate::login::ConsentPolicy::None,
             callback_base: "",
             session: None,
+            nodes: crate::login::Nodes::One,
         };
         let step = crate::login::on_request(login, Request::Cancel, &world);
         assert!(Spot::stays(&step.login));

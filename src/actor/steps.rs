@@ -18,7 +18,7 @@ use crate::connector::ConnectorFault;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_code};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
-use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Report, Request, Save, Step, Then, World};
+use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Nodes, Report, Request, Save, Step, Then, World};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
 use crate::store::{Key, Kind, Reach, Replaced, Version};
@@ -154,6 +154,7 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
         consent,
         callback_base: &means.callback_base,
         session: browser.session.as_ref(),
+        nodes: if means.store.reach() == Reach::Shared { Nodes::Many } else { Nodes::One },
     };
     let before = login.state.name();
     let request = match browser.request.clone() {

@@ -16,7 +16,8 @@ pub enum Answered {
         session: Option<Secret<String>>,
         /// Where the person authenticated.
         connector: ConnectorId,
-        /// Kept for whoever repeats the step: the process that was to store the code may have died, or the store been away.
+        /// For whoever repeats the step at another node: the process that was to store the code may have died, or the store
+        /// been away. It has served where the grant was told to be done.
         #[serde(default)]
         kept: Option<Box<Kept>>,
     },
@@ -73,9 +74,14 @@ impl Answered {
         }
     }
 
-    pub(super) fn granted(self, ticket: Ticket, result: Result<(), ErrorCode>) -> Step {
+    pub(super) fn granted(mut self, ticket: Ticket, result: Result<(), ErrorCode>) -> Step {
         match result {
-            Ok(()) => self.repeat(ticket),
+            Ok(()) => {
+                if let Self::Granted { kept, .. } = &mut self {
+                    *kept = None;
+                }
+                self.repeat(ticket)
+            }
             // Issued, used or over by now.
             Err(ErrorCode::AlreadyDone) => self.already_done(ticket),
             // Nothing may be shown: the service provider hears of it at once.

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::answered::Kept;
 use super::{
-    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Proven, Request, SessionUse, State, Step, Ticket,
-    Way, World,
+    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Nodes, Proven, Request, SessionUse, State, Step,
+    Ticket, Way, World,
 };
 use crate::assurance::At;
 use crate::digest;
@@ -106,7 +106,9 @@ impl Consenting {
         };
         let kept = Kept { proven: self.proven, session, consented: self.explicit, granted_at: world.now };
         let effect = Effect::Grant(Box::new(kept.grant(&code, &ticket)));
-        let answered = Answered::Granted { code, session: kept.session.fresh(), connector, kept: Some(Box::new(kept)) };
+        let session = kept.session.fresh();
+        let kept = (world.nodes == Nodes::Many).then(|| Box::new(kept));
+        let answered = Answered::Granted { code, session, connector, kept };
         // Stored as answered before the code exists: of two yeses at two nodes only one can get here.
         Step::settle_then(ticket, State::Answered(answered), effect)
     }

@@ -176,12 +176,20 @@ pub struct World<'a> {
     pub callback_base: &'a str,
     /// The session cookie that came with this step: a finished login puts an end to that session.
     pub session: Option<&'a Secret<String>>,
+    pub nodes: Nodes,
 }
 
 impl std::fmt::Debug for World<'_> {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("World").field("now", &self.now).finish_non_exhaustive()
     }
+}
+
+/// Whether other processes know this login, and may go on where this one dies.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Nodes {
+    One,
+    Many,
 }
 
 /// When the consent page is shown (decisions 5).

@@ -4,7 +4,7 @@ use crate::assurance::Level;
 use crate::ids::{Secret, Subject};
 use crate::login::samples::{proven, reused};
 use crate::login::tests::stage::{Seen, Stage, answer, banner, grant, problem};
-use crate::login::{Consent, ConsentAnswer, ConsentPolicy, Effect, Proven, Report, Request, Save, SessionUse, Way};
+use crate::login::{Consent, ConsentAnswer, ConsentPolicy, Effect, Login, Nodes, Proven, Report, Request, Save, SessionUse, Way};
 use crate::protocol::catalogue::ErrorCode;
 
 #[test]
@@ -32,12 +32,35 @@ fn a_yes_grants_what_was_shown_once() {
     let Effect::LookForCode(code) = stage.effect(yes.clone()) else { panic!("two codes for one yes") };
     assert_eq!(code, grant.code);
     assert_eq!(answer(stage.tell(Report::CodeLives(Ok(true)))), told);
+    assert!(matches!(stage.effect(yes.clone()), Effect::LookForCode(_)));
+    // Used, or over.
+    assert_eq!(answer(stage.tell(Report::CodeLives(Ok(false)))), problem(ErrorCode::AlreadyDone, Way::HomePage));
+    // At another node: the store knows, and takes the same code no second time.
+    stage.crash();
     assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
-    // Used, or over: the store knows, and takes the same code no second time.
     assert_eq!(crate::login::tests::stage::grant(stage.tell(Report::CodeLives(Ok(false)))).code, grant.code);
     assert_eq!(stage.saved, Save::No);
     assert_eq!(answer(stage.tell(Report::Granted(Err(ErrorCode::AlreadyDone)))), problem(ErrorCode::AlreadyDone, Way::HomePage));
     assert_eq!(stage.code(), Some(code.reveal().as_str()));
+}
+
+/// A record that nobody can go on from when its process dies need not hold a person's data any more.
+#[test]
+fn of_one_node_an_answered_login_keeps_no_identity() {
+    for (nodes, holds) in [(Nodes::One, false), (Nodes::Many, true)] {
+        let mut stage = Stage::new(&[]);
+        stage.nodes = nodes;
+        stage.consenting();
+        let yes = stage.yes();
+        let granted = grant(stage.ask(yes.clone()));
+        let name = granted.proven.identity.family_name.clone().unwrap();
+        let holds_it = |login: &Login| serde_json::to_string(login).unwrap().contains(&name);
+        assert_eq!(holds_it(&stage.stored), holds, "{nodes:?}");
+        let told = answer(stage.tell(Report::Granted(Ok(()))));
+        assert!(!holds_it(&stage.login), "what a node remembers of a grant that is done");
+        assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
+        assert_eq!(answer(stage.tell(Report::CodeLives(Ok(true)))), told);
+    }
 }
 
 /// `consent = "none"` (decisions 5): whatever `prompt` says, and with `prompt=none` too.

@@ -8,8 +8,8 @@ use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::samples::{IDP_ISSUER, LIFE, OPENED, authentication, left, proven, ticket};
 use crate::login::upstream::{Arrival, Attempt};
 use crate::login::{
-    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Login, Problem, Proven, Report, Request,
-    Return, Save, State, Step, Then, Way, World, on_report, on_request,
+    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Login, Nodes, Problem, Proven, Report,
+    Request, Return, Save, State, Step, Then, Way, World, on_report, on_request,
 };
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
@@ -27,6 +27,7 @@ pub(super) struct Stage {
     pub consent: ConsentPolicy,
     /// The session cookie that comes with each step.
     pub session: Option<Secret<String>>,
+    pub nodes: Nodes,
     /// Of the last step.
     pub saved: Save,
     /// What the store holds: all that a crash leaves.
@@ -56,6 +57,7 @@ impl Stage {
             gate: OPEN,
             consent: ConsentPolicy::Information,
             session: None,
+            nodes: Nodes::Many,
             saved: Save::No,
             entropy: SeededEntropy::new(7),
         }
@@ -101,6 +103,7 @@ impl Stage {
             consent: self.consent,
             callback_base: "https://hub.example/api/v2/callback/",
             session: self.session.as_ref(),
+            nodes: self.nodes,
         };
         let step = take(loaded, &world);
         self.login = step.login;
