@@ -152,8 +152,8 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
         println!("{step}: {} calls, a login takes {bytes} bytes", after - before);
         before = *after;
     }
-    let [session, code] = ['s', 'c'].map(largest);
-    println!("whole login: {} calls; session {session} bytes, spent code {code} bytes", before - start);
+    let [session, code, token, family] = ['s', 'c', 't', 'f'].map(largest);
+    println!("whole login: {} calls; session {session} bytes, spent code {code}, token {token}, family {family}", before - start);
     // Also at the consent page, where it carries an identity.
     assert!(told.iter().all(|(.., bytes)| *bytes <= 1024), "a waiting login takes under 1 KiB: {told:?}");
     // Two of them are for the code of the sandbox page, which stands in for an identity provider.
