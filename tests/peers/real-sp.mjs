@@ -5,7 +5,7 @@ import * as oidc from 'openid-client';
 const escape = (value) => String(value).replace(/[&<>"]/g, (sign) => `&#${sign.charCodeAt(0)};`);
 const page = (title, body) => `<!doctype html><html lang="en"><head><meta charset="utf-8"><title>${title}</title><style>
 body { font: 1rem/1.5 sans-serif; margin: 2rem auto; max-width: 46rem; padding: 0 1rem } table { border-collapse: collapse; margin: 1rem 0 }
-td, th { border: 1px solid #bbb; padding: .2rem .6rem; text-align: left } a.button { background: #1f4fa3; border-radius: 4px; color: #fff; display: inline-block; padding: .6rem 1.2rem; text-decoration: none }
+td, th { border: 1px solid #bbb; padding: .2rem .6rem; overflow-wrap: anywhere; text-align: left } a.button { background: #1f4fa3; border-radius: 4px; color: #fff; display: inline-block; padding: .6rem 1.2rem; text-decoration: none }
 </style></head><body><main><h1>${title}</h1>${body}</main></body></html>`;
 const rows = (heads, lines) => `<table><tr>${heads.map((head) => `<th>${head}</th>`).join('')}</tr>${
   lines.map((line) => `<tr>${line.map((cell) => `<td>${escape(cell)}</td>`).join('')}</tr>`).join('')}</table>`;
