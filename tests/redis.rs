@@ -10,6 +10,7 @@ mod redis_server;
 
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -485,29 +486,47 @@ async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
     }
 }
 
-/// A primary, a replica and three Sentinels.
-fn sentinels() -> (Server, Server, Vec<Server>) {
-    let primary = Server::start(&["--masterauth", PASSWORD]);
-    let of = format!("127.0.0.1 {}", primary.port);
-    let replica = Server::start(&["--masterauth", PASSWORD, "--replicaof", &of, "--repl-diskless-sync-delay", "0"]);
+/// A primary, a replica and three Sentinels with the ports that these are met at; over TLS, if certificates are given.
+fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
+    // As on a command line; in a file without the dashes.
+    let tls = |port: u16| -> Vec<String> {
+        let Some(folder) = folder else { return Vec::new() };
+        let file = |name: &str| folder.join(name).display().to_string();
+        let words = ["--tls-port", &port.to_string(), "--tls-replication", "yes"].map(ToOwned::to_owned);
+        let names = [("--tls-ca-cert-file", "ca.crt"), ("--tls-cert-file", "server.crt"), ("--tls-key-file", "server.key")];
+        words.into_iter().chain(names.into_iter().flat_map(|(word, name)| [word.to_owned(), file(name)])).collect()
+    };
+    let server = |more: &[&str]| {
+        let other = free_port();
+        let tls = tls(other);
+        let words = tls.iter().map(String::as_str).chain(["--masterauth", PASSWORD]).chain(more.iter().copied());
+        let server = Server::start(&words.collect::<Vec<_>>());
+        let met_at = if tls.is_empty() { server.port } else { other };
+        (server, met_at)
+    };
+    let (primary, port) = server(&[]);
+    let of = format!("127.0.0.1 {port}");
+    let (replica, replica_port) = server(&["--replicaof", &of, "--repl-diskless-sync-delay", "0"]);
     until("the replica is in step", || {
         replica.cli_text(&["INFO", "replication"]).contains("master_link_status:up").then_some(())
     });
     let sentinel = || {
-        let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
+        let (folder, port, other) = (tempfile::tempdir().unwrap(), free_port(), free_port());
+        let tls = tls(other);
+        let lines: String = tls.chunks(2).map(|pair| format!("{}\n", pair.join(" ").trim_start_matches('-'))).collect();
         let text = format!(
-            "port {port}\nbind 127.0.0.1\ndir {}\nsentinel monitor passerelle {of} 2\nsentinel auth-pass passerelle \"{PASSWORD}\"\n\
+            "port {port}\nbind 127.0.0.1\ndir {}\n{lines}sentinel monitor passerelle {of} 2\nsentinel auth-pass passerelle \"{PASSWORD}\"\n\
              sentinel down-after-milliseconds passerelle 500\nsentinel failover-timeout passerelle 3000\n",
             folder.path().display()
         );
-        Server::of_file("redis-sentinel", port, folder, &text, &[])
+        (Server::of_file("redis-sentinel", port, folder, &text, &[]), if tls.is_empty() { port } else { other })
     };
-    let sentinels: Vec<Server> = (0..3).map(|_| sentinel()).collect();
-    for sentinel in &sentinels {
+    let sentinels: Vec<(Server, u16)> = (0..3).map(|_| sentinel()).collect();
+    for (sentinel, _) in &sentinels {
         until("the Sentinels know each other and the replica", || {
             let told = sentinel.cli_text(&["SENTINEL", "CKQUORUM", "passerelle"]);
             let replicas = sentinel.cli_text(&["SENTINEL", "REPLICAS", "passerelle"]);
-            (told.starts_with("OK 3 usable") && replicas.contains(&replica.port.to_string())).then_some(())
+            (told.starts_with("OK 3 usable") && replicas.contains(&replica_port.to_string())).then_some(())
         });
     }
     (primary, replica, sentinels)
@@ -515,9 +534,27 @@ fn sentinels() -> (Server, Server, Vec<Server>) {
 
 #[tokio::test]
 async fn after_a_failover_what_was_replicated_is_there_and_spent_stays_spent() {
-    let (mut primary, replica, sentinels) = sentinels();
-    let ports: Vec<u16> = sentinels.iter().map(|sentinel| sentinel.port).collect();
-    let (store, _) = store(&config(RedisMode::Sentinel, &ports), &credentials(PASSWORD));
+    outlives_its_primary(sentinels(None), config(RedisMode::Sentinel, &[]), &credentials(PASSWORD)).await;
+}
+
+#[tokio::test]
+async fn sentinels_and_servers_over_tls_outlive_a_primary() {
+    let folder = tempfile::tempdir().unwrap();
+    certificates(folder.path());
+    let read = |name: &str| std::fs::read_to_string(folder.path().join(name)).unwrap();
+    let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
+    let trusting = StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
+    let config = RedisConfig { tls: true, ..config(RedisMode::Sentinel, &[]) };
+    outlives_its_primary(sentinels(Some(folder.path())), config, &trusting).await;
+}
+
+async fn outlives_its_primary(
+    (mut primary, replica, sentinels): (Server, Server, Vec<(Server, u16)>),
+    mut config: RedisConfig,
+    credentials: &StoreCredentials,
+) {
+    config.nodes = sentinels.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
+    let (store, _) = store(&config, credentials);
     let (login, code, token) = (key(Kind::Login, "a"), key(Kind::Code, "a"), key(Kind::Token, "a"));
     store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
     store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
