@@ -218,6 +218,26 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
     assert!(starts(&["another"])().unwrap().is_ok(), "as the message says");
 }
 
+/// Cookies and client ids of two platforms may be alike, and what proves a person to one must not prove them to the other.
+#[tokio::test]
+async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
+    let server = Server::start(&[]);
+    let config = config(RedisMode::Single, &[server.port]);
+    let starts = |issuer: &str| {
+        let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+        let store = RedisStore::new(&config, &credentials(PASSWORD), ROOMY, Env::system(), &metrics).unwrap();
+        Arc::new(store.of_hub(issuer)).join_and_wait()
+    };
+    // A release that did not say whose its mark is.
+    assert!(starts("").unwrap().is_ok());
+    assert!(starts("https://one.example").unwrap().is_ok());
+    assert!(starts("https://one.example").unwrap().is_ok());
+    let fault = starts("https://two.example").unwrap_err().to_string();
+    assert!(fault.contains("https://one.example") && fault.contains("its own prefix"), "{fault}");
+    server.cli(&["DEL", "hub:ring"]);
+    assert!(starts("https://two.example").unwrap().is_ok(), "as the message says");
+}
+
 #[tokio::test]
 async fn a_wrong_password_is_told_and_nothing_is_stored() {
     let server = Server::start(&[]);
@@ -239,6 +259,27 @@ async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
     assert_eq!(&*store.load(&key(Kind::Login, "a"), at(1)).await.unwrap().unwrap().value, b"kept");
     server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
     store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
+}
+
+/// Memory is short when people are many: those who are there must be able to go on, and to leave.
+#[tokio::test]
+async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
+    let server = Server::start(&["--maxmemory-policy", "noeviction"]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    let (login, code, token, session) =
+        (key(Kind::Login, "a"), key(Kind::Code, "a"), key(Kind::Token, "a"), key(Kind::Session, "a"));
+    store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
+    store.insert(code.clone(), draft("code", &["mine"]), at(0)).await.unwrap();
+    store.insert(token.clone(), draft("token", &["mine"]), at(0)).await.unwrap();
+    store.insert(session.clone(), draft("session", &[]), at(0)).await.unwrap();
+    server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
+    assert_eq!(store.replace(&login, Version(1), "next".into(), at(700), at(1)).await, Ok(Replaced::Done(Version(2))));
+    let taken = store.take(&code, b"spent".to_vec(), at(600), at(1)).await;
+    assert!(matches!(taken, Ok(Taken::Won(_))), "{taken:?}");
+    assert_eq!(store.revoke(&Family("mine".into()), at(600), at(2)).await, Ok(()), "nobody could sign out");
+    assert!(store.load(&token, at(2)).await.unwrap().is_none(), "a token alive after logout");
+    assert_eq!(store.insert(key(Kind::Token, "b"), draft("1", &["other"]), at(3)).await, Err(StoreFault::Full));
+    assert_eq!(store.remove(&session).await, Ok(()));
 }
 
 /// The old primary, cut off from its replicas or one itself by now, still answers those who only read.
@@ -576,4 +617,85 @@ async fn outlives_its_primary(
     assert!(matches!(&again, Taken::Spent(left) if **left == *b"spent"), "a second redemption: {again:?}");
     assert!(store.load(&token, at(3)).await.unwrap().is_none(), "a token alive after logout");
     whole_life(&store, "b").await;
+}
+
+/// What is left of a machine that has died: whoever connects hears nothing.
+fn silent() -> (TcpListener, u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
+}
+
+#[tokio::test]
+async fn a_silent_sentinel_keeps_no_hub_from_the_primary() {
+    let ((_primary, _replica, sentinels), (_silent, port)) = (sentinels(), silent());
+    let ports: Vec<u16> = std::iter::once(port).chain(sentinels.iter().take(2).map(|sentinel| sentinel.port)).collect();
+    let config = RedisConfig { call_milliseconds: 500, ..config(RedisMode::Sentinel, &ports) };
+    whole_life(&store(&config, &credentials(PASSWORD)).0, "a").await;
+}
+
+#[tokio::test]
+async fn a_silent_node_keeps_no_hub_from_the_cluster() {
+    let (servers, (_silent, port)) = (cluster(), silent());
+    let ports: Vec<u16> = std::iter::once(port).chain(servers.iter().map(|server| server.port)).collect();
+    let config = RedisConfig { call_milliseconds: 500, ..config(RedisMode::Cluster, &ports) };
+    whole_life(&store(&config, &credentials(PASSWORD)).0, "a").await;
+}
+
+/// One that was cut off with the old primary, which takes itself for the primary still.
+#[tokio::test]
+async fn a_sentinel_that_has_not_heard_of_the_new_primary_is_outvoted() {
+    let (_primary, _replica, sentinels) = sentinels();
+    let old = Server::start(&[]);
+    let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
+    let text = format!(
+        "port {port}\nbind 127.0.0.1\ndir {}\nsentinel monitor passerelle 127.0.0.1 {} 2\nsentinel auth-pass passerelle \"{PASSWORD}\"\n",
+        folder.path().display(),
+        old.port
+    );
+    let behind = Server::of_file("redis-sentinel", port, folder, &text, &[]);
+    let ports: Vec<u16> = std::iter::once(behind.port).chain(sentinels.iter().take(2).map(|sentinel| sentinel.port)).collect();
+    let (store, _) = store(&config(RedisMode::Sentinel, &ports), &credentials(PASSWORD));
+    whole_life(&store, "a").await;
+    assert!(old.keys().is_empty(), "written where nobody reads: {:?}", old.keys());
+}
+
+/// What it may read it reads; and yet nobody can sign in.
+#[tokio::test]
+async fn a_user_that_may_not_write_is_told_of_though_the_server_answers() {
+    let server = Server::start(&[]);
+    let rule = "user passerelle on >right ~hub:* resetchannels -@all +get +getex +ping +info +time +select";
+    let words: Vec<&str> = std::iter::once("ACL").chain(["SETUSER"]).chain(rule.split(' ').skip(1)).collect();
+    assert_eq!(server.cli_text(&words), "OK");
+    let config = RedisConfig { user: Some("passerelle".into()), ..config(RedisMode::Single, &[server.port]) };
+    let (store, _) = store(&config, &credentials("right"));
+    assert!(store.load(&key(Kind::Login, "a"), at(0)).await.unwrap().is_none());
+    until("the store complains", || store.complaint().filter(|why| why.contains("evalsha")).map(drop));
+    assert!(store.load(&key(Kind::Login, "a"), at(0)).await.unwrap().is_none());
+    assert!(store.complaint().is_some(), "a reading is no proof of writing");
+}
+
+/// As when the disk is full: the server goes on reading, and takes no writes until it can save again.
+#[tokio::test]
+async fn a_server_that_can_not_save_is_told_of_and_used_again_when_it_can() {
+    let server = Server::start(&[]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    until("the store is well", || store.complaint().is_none().then_some(()));
+    let in_the_way = server.folder.path().join("dump.rdb");
+    std::fs::create_dir(&in_the_way).unwrap();
+    let saved = |status: &str| {
+        server.cli(&["BGSAVE"]);
+        until("it has saved, or not", || {
+            server.cli_text(&["INFO", "persistence"]).contains(&format!("rdb_last_bgsave_status:{status}")).then_some(())
+        });
+    };
+    server.cli(&["CONFIG", "SET", "save", "3600 1000000"]);
+    saved("err");
+    let inserted = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
+    assert!(matches!(inserted, Err(StoreFault::Unavailable(_))), "{inserted:?}");
+    until("the store complains", || store.complaint().map(drop));
+    std::fs::remove_dir(&in_the_way).unwrap();
+    saved("ok");
+    until("the store is well again", || store.complaint().is_none().then_some(()));
+    store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await.unwrap();
 }

@@ -52,7 +52,8 @@ pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result
             (store, Box::new(|| Ok(())))
         }
         Some(StoreConfig::Redis(config)) => {
-            let store = Arc::new(RedisStore::new(config, &loaded.store, capacities, env.clone(), metrics)?);
+            let store = RedisStore::new(config, &loaded.store, capacities, env.clone(), metrics)?;
+            let store = Arc::new(store.of_hub(&loaded.issuer));
             match store.join_and_wait()? {
                 Ok(summary) => tracing::info!(store = summary, "the store is shared"),
                 Err(trouble) => tracing::error!(trouble, "the store does not answer yet; the hub starts, and is not ready"),
@@ -97,7 +98,7 @@ pub async fn probe_store(loaded: &Loaded, env: &Env) -> Result<Option<Result<Str
     let Some(StoreConfig::Redis(config)) = &loaded.settings.store else { return Ok(None) };
     let metrics = Arc::new(Metrics::new(env.now())?);
     let store = RedisStore::new(config, &loaded.store, capacities(&loaded.settings.limits), env.clone(), &metrics)?;
-    Ok(Some(match store.inspect().await {
+    Ok(Some(match store.of_hub(&loaded.issuer).inspect().await {
         Ok(answer) => answer,
         Err(unfit @ RedisFault::Unfit { .. }) => Err(unfit.to_string()),
         Err(fault) => return Err(fault.into()),

@@ -41,7 +41,7 @@ pub struct MemoryConfig {
     pub seal_keys: Vec<SecretRef>,
 }
 
-/// A Redis or Valkey, version 6.2 or later, that any number of hubs share.
+/// A Redis, version 7.0 or later, or Valkey, that any number of hubs share.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct RedisConfig {

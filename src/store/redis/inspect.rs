@@ -88,8 +88,12 @@ impl Server {
         }
         let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
         let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
-        if self.product == "Redis" && version < (6, 2) {
-            return Err(format!("its version {} is older than 6.2: take a newer one", self.version));
+        if self.product == "Redis" && version < (7, 0) {
+            return Err(format!(
+                "its version {} is older than 7.0, and would let a script write to a primary that is cut off from its replicas: \
+                 take a newer one",
+                self.version
+            ));
         }
         Ok(())
     }
@@ -148,6 +152,7 @@ mod tests {
             ("redis_version:7.0.15\r\n", "unknown"),
             ("redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\nrole:slave\r\n", "replica"),
             ("redis_version:6.0.16\r\nmaxmemory_policy:noeviction\r\n", "6.0.16"),
+            ("redis_version:6.2.14\r\nmaxmemory_policy:noeviction\r\n", "6.2.14"),
         ] {
             assert!(judged(info).unwrap_err().contains(word), "{info}");
         }

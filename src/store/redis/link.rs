@@ -27,6 +27,8 @@ const PAUSE: Duration = Duration::from_secs(1);
 /// After a connection that could not be made, the next try waits; twice as long each time.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 const LONGEST_WAIT: Duration = Duration::from_secs(2);
+/// How long somebody else's dial is waited for at least.
+const SHORTEST_PATIENCE: Duration = Duration::from_secs(1);
 /// How often a link on which nothing is asked is looked at: `/readyz` must know.
 const LOOK: Duration = Duration::from_secs(1);
 
@@ -95,8 +97,8 @@ impl From<RedisError> for Trouble {
             ErrorKind::Io => Self::Lost(error.to_string()),
             _ => match error.code() {
                 Some("OOM") => Self::Full,
-                // Too few replicas to take a write safely: a failover is under way.
-                Some("NOREPLICAS" | "UNBLOCKED") => Self::Lost(error.to_string()),
+                // Too few replicas to take a write safely: a failover is under way. A disk that takes none. An endless script.
+                Some("NOREPLICAS" | "UNBLOCKED" | "MISCONF" | "BUSY") => Self::Lost(error.to_string()),
                 _ => Self::Refused(error.to_string()),
             },
         }
@@ -129,6 +131,8 @@ struct Line {
     not_before: Option<Instant>,
     /// What was wrong last; `None` when all is well.
     trouble: Option<Trouble>,
+    /// Why the last look was refused: by servers that are there, and do not let this user write.
+    refused: Option<Trouble>,
 }
 
 impl Link {
@@ -163,7 +167,7 @@ impl Link {
 
     /// What keeps it from answering, as far as is known without asking.
     pub fn complaint(&self) -> Option<Trouble> {
-        self.with_line(|line| line.trouble.clone())
+        self.with_line(|line| line.trouble.clone().or_else(|| line.refused.clone()))
     }
 
     /// Runs it on the link's own thread.
@@ -206,7 +210,6 @@ impl Link {
     }
 
     async fn try_once(&self, verb: &'static str, cmd: &Cmd) -> Result<Value, Trouble> {
-        let began = Instant::now();
         let asked = async {
             let (mut connection, era) = self.connection().await?;
             let began = Instant::now();
@@ -218,13 +221,7 @@ impl Link {
             }
             answer
         };
-        // A dial has a limit of its own; whoever waits for somebody else's dial has this one.
-        let patience = self.limit.saturating_mul(2);
-        let answer = match tokio::time::timeout(patience.max(Duration::from_secs(1)), asked).await {
-            Ok(answer) => answer,
-            Err(_) => Err(Trouble::Unreachable(format!("none after {} ms", began.elapsed().as_millis()))),
-        };
-        answer.inspect_err(|trouble| self.metrics.redis_failed(trouble.label()))
+        asked.await.inspect_err(|trouble| self.metrics.redis_failed(trouble.label()))
     }
 
     /// What the servers say of themselves.
@@ -241,7 +238,11 @@ impl Link {
         if let Some(current) = current() {
             return Ok(current);
         }
-        let _one_dials = self.dialing.lock().await;
+        // A dial has limits of its own, and is not given up before; whoever waits for somebody else's dial has this one.
+        let patience = self.limit.saturating_mul(2).max(SHORTEST_PATIENCE);
+        let Ok(_one_dials) = tokio::time::timeout(patience, self.dialing.lock()).await else {
+            return Err(Trouble::Unreachable(format!("none after {} ms", patience.as_millis())));
+        };
         if let Some(current) = current() {
             return Ok(current);
         }
@@ -310,9 +311,11 @@ async fn look_after(link: Weak<Link>) {
     loop {
         round.tick().await;
         let Some(link) = link.upgrade() else { return };
-        // What comes of it is noted where it happens.
         let (look, key) = &link.look;
-        let _noted = link.run(look, key, &[]).await;
+        let looked = link.run(look, key, &[]).await;
+        // What else comes of it is noted where it happens.
+        let refused = looked.err().filter(|trouble| matches!(trouble, Trouble::Refused(_)));
+        link.with_line(|line| line.refused = refused);
     }
 }
 

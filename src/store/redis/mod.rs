@@ -67,6 +67,8 @@ pub struct RedisStore {
     own: [u8; 4],
     /// What subjects of counts are hashed with.
     counter_key: [u8; 32],
+    /// Whose records these are; empty where nobody asks.
+    issuer: String,
     env: Env,
 }
 
@@ -105,8 +107,15 @@ impl RedisStore {
             places: Places::new(capacities),
             prefix: config.prefix.clone(),
             own: [a, b, c, d],
+            issuer: String::new(),
             env,
         })
+    }
+
+    /// For the hubs of this issuer alone.
+    #[must_use]
+    pub fn of_hub(self, issuer: &str) -> Self {
+        Self { issuer: issuer.to_owned(), ..self }
     }
 
     /// Asks the servers what they are: one line for the operator. One that is away is no fault of the configuration, and
@@ -237,8 +246,8 @@ impl RedisStore {
         now: Timestamp,
     ) -> Result<Joined, StoreFault> {
         let member = [&[place.kind.letter()][..], &place.hash, birth].concat();
-        let (until_text, now_text, px) = (text(until), text(now), kept_for(until, now));
-        let arguments: [&[u8]; 4] = [&member, until_text.as_bytes(), now_text.as_bytes(), px.as_bytes()];
+        let (until_text, now_text, px, over) = (text(until), text(now), kept_for(until, now), text(now - GRACE));
+        let arguments: [&[u8]; 5] = [&member, until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), over.as_bytes()];
         let joins =
             families.iter().map(async |family| self.link.run(&self.scripts.join, &self.family_key(family), &arguments).await);
         let mut joined = Joined::Yes;

@@ -6,6 +6,9 @@
 //! byte by byte. Each script knows its own work: an insertion by its birth, a replacement and a taking by the sealed
 //! bytes, whose random nonce nobody else has drawn. It is then answered as it was the first time, so that a lost answer
 //! is neither a lost race nor a second redemption.
+//!
+//! **When memory is short** the server refuses newcomers. What changes, takes or ends what is there says in its first line
+//! that it is to be run all the same (`allow-oom`): a login goes on, and nobody is kept from signing out.
 
 use std::fmt::Write as _;
 
@@ -93,7 +96,7 @@ return 1";
 
 /// expected version, first 18 bytes of the new head, sealed value, now, px, expires_at, horizon
 /// → {1, old head} done, {0} stale, {-1} gone, {2, birth and families} which must be told of the longer life first
-const REPLACE: &str = "
+const REPLACE: &str = "#!lua flags=allow-oom
 local old = redis.call('GET', KEYS[1])
 if not old or old:sub(2, 2) ~= 'L' then return {-1} end
 local count = old:byte(27)
@@ -112,7 +115,7 @@ return {1, old:sub(1, 26)}";
 
 /// first 18 bytes of the tombstone's head, sealed tombstone, now, px
 /// → {1, record} won, {1, record, 0} won before, {2, head, sealed tombstone} spent, {0} gone
-const TAKE: &str = "
+const TAKE: &str = "#!lua flags=allow-oom
 local old = redis.call('GET', KEYS[1])
 if not old then return {0} end
 local state = old:sub(2, 2)
@@ -129,7 +132,7 @@ return {1, old}";
 
 /// birth, head of what is left, px → the old head, or nothing. What is left refuses the insertion of that birth alone,
 /// which may still be on its way. A tombstone stays.
-const KILL: &str = "
+const KILL: &str = "#!lua flags=allow-oom
 local old = redis.call('GET', KEYS[1])
 if old and old:sub(2, 2) ~= 'R' and (old:sub(2, 2) == 'T' or old:sub(19, 26) ~= ARGV[1]) then return false end
 redis.call('SET', KEYS[1], ARGV[2], 'PX', ARGV[3])
@@ -137,29 +140,29 @@ if old and old:sub(2, 2) == 'L' then return old:sub(1, 26) end
 return false";
 
 /// → the old head, or nothing
-const REMOVE: &str = "
+const REMOVE: &str = "#!lua flags=allow-oom
 local old = redis.call('GET', KEYS[1])
 if not old then return false end
 redis.call('DEL', KEYS[1])
 return old:sub(1, 26)";
 
-/// member, expires_at, now, px → 1 joined, 0 the family is closed
+/// member, expires_at, now, px, what is over for long → 1 joined, 0 the family is closed
 const JOIN: &str = "
 local closed = redis.call('ZSCORE', KEYS[1], '!')
 if closed and tonumber(closed) > tonumber(ARGV[3]) then return 0 end
-redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[3])
+redis.call('ZREMRANGEBYSCORE', KEYS[1], '-inf', ARGV[5])
 redis.call('ZADD', KEYS[1], ARGV[2], ARGV[1])
 if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[4]) then redis.call('PEXPIRE', KEYS[1], ARGV[4]) end
 return 1";
 
-/// until, now, px → members whose records may live
-const CLOSE: &str = "
+/// until, now, px, what is over for long → members whose records may live, also by a clock that is behind
+const CLOSE: &str = "#!lua flags=allow-oom
 local closed = redis.call('ZSCORE', KEYS[1], '!')
 if tonumber(ARGV[1]) > tonumber(ARGV[2]) and not (closed and tonumber(closed) > tonumber(ARGV[1])) then
   redis.call('ZADD', KEYS[1], ARGV[1], '!')
   if redis.call('PTTL', KEYS[1]) < tonumber(ARGV[3]) then redis.call('PEXPIRE', KEYS[1], ARGV[3]) end
 end
-local members = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[2], '+inf')
+local members = redis.call('ZRANGEBYSCORE', KEYS[1], '(' .. ARGV[4], '+inf')
 local alive = {}
 for _, member in ipairs(members) do
   if member ~= '!' then alive[#alive + 1] = member end

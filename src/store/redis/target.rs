@@ -5,6 +5,8 @@
 
 use std::time::Duration;
 
+use futures_util::StreamExt as _;
+use futures_util::stream::FuturesUnordered;
 use redis::aio::MultiplexedConnection;
 use redis::cluster::ClusterClientBuilder;
 use redis::cluster_async::ClusterConnection;
@@ -21,6 +23,8 @@ use crate::config::store::Node;
 
 /// Resolving, connecting, TLS and authentication together.
 const DIAL_LIMIT: Duration = Duration::from_secs(2);
+/// Of it, what one Sentinel or one node of a Cluster may take: one whose machine has died must leave time for the others.
+const NODE_LIMIT: Duration = Duration::from_millis(600);
 
 pub struct Target {
     config: RedisConfig,
@@ -82,7 +86,7 @@ impl Target {
     pub async fn dial(&self, call_limit: Duration) -> RedisResult<Connection> {
         match tokio::time::timeout(DIAL_LIMIT, self.connect(call_limit)).await {
             Ok(connected) => connected,
-            Err(_) => Err(RedisError::from(std::io::Error::from(std::io::ErrorKind::TimedOut))),
+            Err(_) => Err(timed_out()),
         }
     }
 
@@ -95,9 +99,8 @@ impl Target {
                 Ok(Connection::One(client.get_multiplexed_async_connection_with_config(&plain).await?))
             }
             RedisMode::Sentinel => {
-                // Asked anew for each connection: the primary may be another one now.
-                let mut sentinels = self.sentinels()?.build()?;
-                Ok(Connection::One(sentinels.get_async_connection_with_config(&plain).await?))
+                let client = self.primary().await?;
+                Ok(Connection::One(client.get_multiplexed_async_connection_with_config(&plain).await?))
             }
             RedisMode::Cluster => {
                 let nodes: Vec<ConnectionInfo> =
@@ -106,7 +109,7 @@ impl Target {
                     .retries(3)
                     .min_retry_wait(20)
                     .max_retry_wait(200)
-                    .connection_timeout(DIAL_LIMIT)
+                    .connection_timeout(NODE_LIMIT)
                     .response_timeout(call_limit);
                 if let Some(user) = &self.config.user {
                     builder = builder.username(user);
@@ -122,18 +125,56 @@ impl Target {
         }
     }
 
+    /// The primary that most Sentinels name. They are asked anew for each connection, and all at once: one that is silent keeps
+    /// nobody waiting, and one that was cut off together with an old primary is outvoted.
+    async fn primary(&self) -> RedisResult<Client> {
+        let mut asked: FuturesUnordered<_> = self.addresses().map(|sentinel| self.named_by(sentinel)).collect();
+        let majority = asked.len() / 2 + 1;
+        let (mut named, mut fault): (Vec<(String, usize, Client)>, _) = (Vec::new(), no_address());
+        while let Some(answer) = asked.next().await {
+            let client = match answer {
+                Ok(client) => client,
+                Err(error) => {
+                    fault = error;
+                    continue;
+                }
+            };
+            let address = client.get_connection_info().addr().to_string();
+            let votes = match named.iter_mut().find(|(named, ..)| *named == address) {
+                Some((_, votes, _)) => {
+                    *votes += 1;
+                    *votes
+                }
+                None => {
+                    named.push((address, 1, client.clone()));
+                    1
+                }
+            };
+            if votes >= majority {
+                return Ok(client);
+            }
+        }
+        named.into_iter().max_by_key(|(_, votes, _)| *votes).map(|(.., client)| client).ok_or(fault)
+    }
+
+    /// The primary that this Sentinel names, if it says itself that it is one.
+    async fn named_by(&self, sentinel: ConnectionAddr) -> RedisResult<Client> {
+        let mut sentinel = self.sentinel(sentinel)?.build()?;
+        match tokio::time::timeout(NODE_LIMIT, sentinel.async_get_client()).await {
+            Ok(client) => client,
+            Err(_) => Err(timed_out()),
+        }
+    }
+
     fn single(&self) -> RedisResult<Client> {
-        let address = self
-            .addresses()
-            .next()
-            .ok_or_else(|| RedisError::from((redis::ErrorKind::InvalidClientConfig, "no address of a server is configured")))?;
+        let address = self.addresses().next().ok_or_else(no_address)?;
         let info = self.info(address)?;
         if self.config.tls { Client::build_with_tls(info, self.certificates()) } else { Client::open(info) }
     }
 
-    fn sentinels(&self) -> RedisResult<SentinelClientBuilder> {
+    fn sentinel(&self, address: ConnectionAddr) -> RedisResult<SentinelClientBuilder> {
         let primary = self.config.primary.as_deref().unwrap_or_default();
-        let mut builder = SentinelClientBuilder::new(self.addresses(), primary, SentinelServerType::Master)?
+        let mut builder = SentinelClientBuilder::new([address], primary, SentinelServerType::Master)?
             .set_client_to_redis_db(self.config.database.into());
         if let Some(user) = &self.config.user {
             builder = builder.set_client_to_redis_username(user);
@@ -184,4 +225,12 @@ impl Target {
         });
         TlsCertificates { client_tls, root_cert: self.credentials.ca.clone().map(String::into_bytes) }
     }
+}
+
+fn timed_out() -> RedisError {
+    std::io::Error::from(std::io::ErrorKind::TimedOut).into()
+}
+
+fn no_address() -> RedisError {
+    (redis::ErrorKind::InvalidClientConfig, "no address of a server is configured").into()
 }

@@ -224,6 +224,34 @@ async fn revocation_reaches_a_record_that_was_made_to_live_longer() {
     assert_eq!(value(&store, &token, at(400)).await, None);
 }
 
+/// Hubs' clocks differ: what is over for the one that revokes may live for another.
+#[tokio::test]
+async fn a_hub_whose_clock_is_ahead_leaves_no_token_alive_for_one_that_is_behind() {
+    let (server, prefix) = (shared(), fresh_prefix());
+    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], ROOMY));
+    let token = key(Kind::Token, "a");
+    store.insert(token.clone(), kin("1", at(60), "mine"), at(0)).await.unwrap();
+    store.insert(code("ahead"), kin("1", at(150), "mine"), at(115)).await.unwrap();
+    store.revoke(&Family("mine".into()), at(200), at(115)).await.unwrap();
+    assert_eq!(value(&store, &token, at(56)).await, None, "a token alive after logout");
+}
+
+/// A session by which somebody signs in without end.
+#[tokio::test]
+async fn a_family_of_thousands_is_revoked_whole() {
+    let (server, prefix) = (shared(), fresh_prefix());
+    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], Capacities { grants: 10_000, ..ROOMY }));
+    let tokens: Vec<_> = (0..5000).map(|number| key(Kind::Token, &number.to_string())).collect();
+    for some in tokens.chunks(500) {
+        let inserted = some.iter().map(|token| store.insert(token.clone(), kin("1", at(60), "mine"), at(0)));
+        assert!(join_all(inserted).await.iter().all(Result::is_ok));
+    }
+    store.revoke(&Family("mine".into()), at(90), at(1)).await.unwrap();
+    for some in tokens.chunks(500) {
+        assert!(join_all(some.iter().map(|token| value(&store, token, at(1)))).await.iter().all(Option::is_none));
+    }
+}
+
 #[tokio::test]
 async fn a_record_leaves_the_server_by_itself() {
     let (server, prefix) = (shared(), fresh_prefix());

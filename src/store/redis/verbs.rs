@@ -7,7 +7,7 @@ use redis::Value;
 use super::link::Trouble;
 use super::names::{Member, hash_of};
 use super::record::{self, FAMILY, Head, State};
-use super::{Joined, Place, READ, RedisStore, kept_for, malformed, parts, text, unexpected};
+use super::{GRACE, Joined, Place, READ, RedisStore, kept_for, malformed, parts, text, unexpected};
 use crate::env::Timestamp;
 use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
 
@@ -112,8 +112,8 @@ impl Store for RedisStore {
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         let key = self.family_key(&hash_of(family));
-        let (until_text, now_text, px) = (text(until), text(now), kept_for(until, now));
-        let arguments: [&[u8]; 3] = [until_text.as_bytes(), now_text.as_bytes(), px.as_bytes()];
+        let (until_text, now_text, px, over) = (text(until), text(now), kept_for(until, now), text(now - GRACE));
+        let arguments: [&[u8]; 4] = [until_text.as_bytes(), now_text.as_bytes(), px.as_bytes(), over.as_bytes()];
         let answer = self.link.run(&self.scripts.close, &key, &arguments).await?;
         let members = parts(&answer).iter().map(|member| match member {
             Value::BulkString(bytes) => Member::read(bytes),
