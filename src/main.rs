@@ -227,10 +227,12 @@ fn serve(folder: &Path) -> Result<(), String> {
     }
     let listeners = Listeners::take(&loaded)?;
     in_system(async move {
+        // From here on, so that a hub which is told to go down while it starts leaves what it has taken up to the next one.
+        let signals = Signals::listen()?;
         let program = Program::build(&loaded, Parts::real()).map_err(|fault| fault.to_string())?;
         let running = listeners.start(program)?;
         tracing::info!(issuer = loaded.issuer, address = %running.address, "serving");
-        until_stopped(running).await
+        until_stopped(running, signals).await
     })
 }
 

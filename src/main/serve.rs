@@ -35,8 +35,7 @@ impl Listeners {
 }
 
 /// Runs until the first SIGTERM or SIGINT, then goes down; a second one hurries. SIGHUP has the files read at once.
-pub async fn until_stopped(mut running: Running) -> Result<(), String> {
-    let mut signals = Signals::listen()?;
+pub async fn until_stopped(mut running: Running, mut signals: Signals) -> Result<(), String> {
     let mut manager = ServiceManager::of(&Environment::of_process(), &running);
     manager.ready();
     loop {
