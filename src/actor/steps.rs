@@ -227,7 +227,14 @@ async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
             Report::Identified(identify::identify(means, login, *authentication).await.map(Box::new))
         }
         Effect::Grant(grant) => Report::Granted(means.grants.issue(*grant).await),
-        Effect::LookForCode(code) => Report::CodeLives(means.grants.code_lives(code.reveal()).await),
+        Effect::LookForCode(code) => {
+            let lives = means.grants.code_lives(code.reveal()).await;
+            // Who stored the code may have died before it came to this.
+            if let (Ok(true), Some(former)) = (&lives, login.former_session()) {
+                means.grants.forget_session(former).await;
+            }
+            Report::CodeLives(lives)
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use super::records::{decode, departed_key, encode, logout_key, parked_key, session_key};
 use super::session::family_of;
 use super::{Grants, store_code};
+use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::ProvenReturn;
@@ -94,7 +95,8 @@ impl Grants {
         // Before the session goes: a hub that dies in between leaves it there, and the same request ends them all. The longest that a code of this moment, and then its token, could live.
         let until = now + self.lives.code + self.lives.access_token;
         self.store.revoke(&family_of(&session), until, now).await.map_err(|fault| store_code(&fault))?;
-        self.take::<Session>(&session_key(cookie.reveal())).await
+        // For as long as the login that began it can be answered again, the place stays taken: signed out is signed out.
+        self.take_until::<Session>(&session_key(cookie.reveal()), now + self.lives.code).await
     }
 
     async fn keep(&self, key: Key, record: &impl Serialize, life: Duration) -> Result<(), ErrorCode> {
@@ -104,9 +106,12 @@ impl Grants {
     }
 
     async fn take<T: serde::de::DeserializeOwned>(&self, key: &Key) -> Result<Option<T>, ErrorCode> {
-        let now = self.env.now();
         // A tombstone that is over at once: there is nothing to tell whoever comes second.
-        match self.store.take(key, Vec::new(), now, now).await.map_err(|fault| store_code(&fault))? {
+        self.take_until(key, self.env.now()).await
+    }
+
+    async fn take_until<T: serde::de::DeserializeOwned>(&self, key: &Key, until: Timestamp) -> Result<Option<T>, ErrorCode> {
+        match self.store.take(key, Vec::new(), until, self.env.now()).await.map_err(|fault| store_code(&fault))? {
             Taken::Won(record) => decode(&record.value).map(Some),
             Taken::Spent(_) | Taken::Gone => Ok(None),
         }

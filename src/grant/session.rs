@@ -70,8 +70,12 @@ impl Grants {
             Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), families: Arc::default() };
         match self.store.insert(session_key(cookie.reveal()), draft, now).await {
             Ok(_) => Ok((family_of(&session), Begun::Now)),
-            // The value is nobody else's: an earlier try to answer the same login has begun it.
-            Err(StoreFault::Exists) => Ok((family_of(&session), Begun::Before)),
+            // The value is nobody else's: an earlier try to answer the same login has begun it. What that one continued may have
+            // ended since, so the lineage is the one that was begun with; and signed out is signed out.
+            Err(StoreFault::Exists) => match self.load_session(cookie.reveal(), now).await? {
+                Some((begun, _)) => Ok((family_of(&begun), Begun::Before)),
+                None => Err(ErrorCode::LoginRequired),
+            },
             Err(fault) => Err(store_code(&fault)),
         }
     }
@@ -91,7 +95,8 @@ impl Grants {
         }
     }
 
-    async fn forget_session(&self, cookie: &Secret<String>) {
+    /// Ends it without a word, if it is there: what was issued in it lives on.
+    pub async fn forget_session(&self, cookie: &Secret<String>) {
         if let Err(fault) = self.store.remove(&session_key(cookie.reveal())).await {
             tracing::error!(%fault, "a session could not be ended; it ends by time");
         }

@@ -34,6 +34,14 @@ pub struct Kept {
 }
 
 impl Kept {
+    /// The session that the granted one takes the place of.
+    const fn former_session(&self) -> Option<&Secret<String>> {
+        match &self.session {
+            SessionUse::Fresh { former, .. } => former.as_ref(),
+            SessionUse::Reused { .. } => None,
+        }
+    }
+
     pub(super) fn grant(&self, code: &Secret<String>, ticket: &Ticket) -> Grant {
         Grant {
             code: code.clone(),
@@ -50,6 +58,14 @@ impl Kept {
 }
 
 impl Answered {
+    /// What must have ended before the answer is repeated.
+    pub(super) fn former_session(&self) -> Option<&Secret<String>> {
+        match self {
+            Self::Granted { kept, .. } => kept.as_ref()?.former_session(),
+            Self::Refused(_) => None,
+        }
+    }
+
     /// Ends the login with an error that the service provider hears of.
     pub(super) fn error(ticket: Ticket, code: ErrorCode) -> Step {
         let state = Self::Refused(code);

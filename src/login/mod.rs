@@ -256,6 +256,15 @@ impl Login {
         matches!(&self.state, State::Verifying(state) if state.is_under_way(now))
     }
 
+    /// The session that the one which this login began takes the place of.
+    #[must_use]
+    pub fn former_session(&self) -> Option<&Secret<String>> {
+        match &self.state {
+            State::Answered(answered) => answered.former_session(),
+            _ => None,
+        }
+    }
+
     /// True once the service provider has its answer: the record may go soon.
     #[must_use]
     pub const fn is_over(&self) -> bool {

@@ -261,3 +261,21 @@ async fn a_callback_that_comes_to_every_hub_at_once_is_one_login_and_none_is_tol
         assert_eq!(hub.redeem("bakery", received.code()).await.status, 200);
     }
 }
+
+/// A hub that died when it had stored the code, before it came to the session that the new one takes the place of.
+#[actix_web::test]
+async fn a_login_that_was_cut_short_at_its_last_write_leaves_no_former_session_alive() {
+    let server = Server::start(&[]);
+    let (hub, _) = TestHub::several(2, &on(&server)).await;
+    let browser = hub.browser();
+    browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let former = server.keys().into_iter().find(|key| key.starts_with("passerelle:s:")).unwrap();
+    let bytes = server.get(&former);
+    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let yes = page.consenting("yes");
+    let first = browser.submit(&yes).await.received();
+    assert!(!server.keys().contains(&former), "whoever authenticates anew ends the session before");
+    server.set(&former, &bytes);
+    assert_eq!(browser.submit(&yes).await.received().code(), first.code());
+    assert!(!server.keys().contains(&former), "alive for hours, for whoever has its cookie");
+}

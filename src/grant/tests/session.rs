@@ -4,7 +4,8 @@ use std::time::Duration;
 
 use serde_json::Map;
 
-use super::{Hub, MILLISECOND};
+use super::{CODE_LIFE, Hub, MILLISECOND};
+use crate::grant::records::code_key;
 use crate::grant::session::shown;
 use crate::identity::Identity;
 use crate::identity::rules::{Required, Rules};
@@ -115,4 +116,33 @@ async fn a_session_that_ended_meanwhile_gives_no_code() {
         assert_eq!(outcome, Err(ErrorCode::LoginRequired), "{gone}");
         assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "{gone}");
     }
+}
+
+/// By the back button, or because an answer got lost: the login that re-authenticated its person is answered again.
+#[tokio::test]
+async fn a_session_that_was_signed_out_does_not_come_back_with_the_answer_of_its_login() {
+    let hub = Hub::new();
+    hub.issue("first", &[]).await;
+    let second = fresh(hub.grant("second", &[]), "second", "first's session");
+    hub.grants.issue(second.clone()).await.unwrap();
+    assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
+    for _ in 0..2 {
+        assert_eq!(hub.grants.issue(second.clone()).await, Err(ErrorCode::LoginRequired));
+        assert!(session(&hub, "second").await.is_none(), "alive after its logout");
+        assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));
+        hub.clock.advance(CODE_LIFE - MILLISECOND);
+    }
+}
+
+/// The first try has begun the session, and its code was never stored; what the session continued has ended meanwhile.
+#[tokio::test]
+async fn what_a_second_try_issues_ends_with_the_session_of_the_first() {
+    let hub = Hub::new();
+    hub.issue("first", &[]).await;
+    let second = fresh(hub.grant("second", &[]), "second", "first's session");
+    hub.grants.issue(second.clone()).await.unwrap();
+    hub.grants.store.remove(&code_key("second")).await.unwrap();
+    hub.grants.issue(second).await.unwrap();
+    assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
+    assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "a code alive after logout");
 }
