@@ -83,8 +83,8 @@ impl Grants {
         let federation = self.federation.load();
         let service = named.and_then(|id| federation.service(id));
         let client_id = service.map(|service| service.registration.client_id.clone());
-        let code = self.mistakes.authentication_failed(named, fault.code());
-        Refusal { code, client_id, reason: Some(fault.to_string()) }
+        let (code, over) = self.mistakes.authentication_failed(named, fault.code());
+        Refusal { code, client_id, reason: Some(fault.to_string()), over }
     }
 }
 

@@ -43,16 +43,17 @@ impl Grants {
     /// `DataProviderKeysMissing`; `TooManyMistakes`; the hub's own failures.
     pub async fn introspect(&self, request: &IntrospectionRequest) -> Result<Introspected, Refusal> {
         let provider = self.authenticate_data_provider(request)?;
-        self.answer(&provider, request).await.map_err(|code| Refusal::of(&provider.client_id, code))
+        let answer = self.answer(&provider, request).await;
+        answer.map_err(|refusal| Refusal { client_id: Some(provider.client_id.clone()), ..refusal })
     }
 
-    async fn answer(&self, provider: &DataProvider, request: &IntrospectionRequest) -> Result<Introspected, ErrorCode> {
+    async fn answer(&self, provider: &DataProvider, request: &IntrospectionRequest) -> Result<Introspected, Refusal> {
         let token = request.token.as_ref().map_err(|code| *code)?;
         let envelope = self.introspection_envelope(provider)?;
         let judged = match self.judge(token.reveal()).await {
             Ok(judged) => Some(judged),
             Err(ErrorCode::AccessTokenInvalid) => None,
-            Err(hubs_own) => return Err(hubs_own),
+            Err(hubs_own) => return Err(hubs_own.into()),
         };
         let answer = judged.as_ref().and_then(|judged| self.told_to(provider, judged)).unwrap_or(Introspection::Inactive);
         self.metrics.introspected(&provider.client_id, if answer.is_active() { "active" } else { "inactive" });
@@ -102,11 +103,11 @@ impl Grants {
     fn authenticate_data_provider(&self, request: &IntrospectionRequest) -> Result<Arc<DataProvider>, Refusal> {
         let claimed = request.claimed.as_ref();
         self.judge_data_provider(request).map_err(|code| {
-            let code = self.mistakes.authentication_failed(claimed, code);
+            let (code, over) = self.mistakes.authentication_failed(claimed, code);
             // Only a registered id is repeated: anything may stand where an unknown one should.
             let federation = self.federation.load();
             let client_id = claimed.filter(|id| federation.data_provider(id).is_some() || federation.service(id).is_some());
-            Refusal { code, client_id: client_id.cloned(), reason: None }
+            Refusal { code, client_id: client_id.cloned(), reason: None, over }
         })
     }
 

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::env::Env;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::quota::{Limit, Subject};
+use crate::quota::{Limit, Over, Subject};
 use crate::telemetry::Metrics;
 
 /// More than any federation has clients.
@@ -61,30 +61,30 @@ impl Mistakes {
         [Arc::clone(&self.authentications), Arc::clone(&self.inactive)]
     }
 
-    /// Counts a failed authentication of whoever says to be `claimed`; `code` as long as there are not too many.
+    /// Counts a failed authentication of whoever says to be `claimed`; `code` as long as there are not too many, and until when
+    /// there are.
     #[must_use]
-    pub fn authentication_failed(&self, claimed: Option<&ClientId>, code: ErrorCode) -> ErrorCode {
+    pub fn authentication_failed(&self, claimed: Option<&ClientId>, code: ErrorCode) -> (ErrorCode, Option<Over>) {
         // What the hub can't judge now is nobody's mistake.
         if code.entry().status != 401 {
-            return code;
+            return (code, None);
         }
         let claimed = Subject::named(claimed.map_or("", ClientId::as_str));
         match self.authentications.take(claimed, self.allowed.failed_authentications) {
-            Ok(()) => code,
-            Err(_) => ErrorCode::TooManyMistakes,
+            Ok(()) => (code, None),
+            Err(over) => (ErrorCode::TooManyMistakes, Some(over)),
         }
     }
 
     /// Counts an introspection that found nothing.
     ///
     /// # Errors
-    /// `TooManyMistakes`.
-    pub fn found_nothing(&self, data_provider: &ClientId) -> Result<(), ErrorCode> {
-        let taken = self.inactive.take(Subject::named(data_provider.as_str()), self.allowed.inactive_answers);
-        taken.map_err(|_| ErrorCode::TooManyMistakes)
+    /// Too many.
+    pub fn found_nothing(&self, data_provider: &ClientId) -> Result<(), Over> {
+        self.inactive.take(Subject::named(data_provider.as_str()), self.allowed.inactive_answers)
     }
 
-    /// Seconds after which one more mistake is counted with mercy: for `Retry-After`.
+    /// Seconds after which one more mistake is counted with mercy, where no other hub counts: for `Retry-After`.
     #[must_use]
     pub fn retry_after(&self) -> u32 {
         let fewest = self.allowed.failed_authentications.min(self.allowed.inactive_answers);
@@ -96,6 +96,8 @@ impl Mistakes {
 mod tests {
     use super::*;
     use crate::env::{HandClock, SeededEntropy, Timestamp};
+    use crate::quota::exchange::Exchange;
+    use crate::store::counters::{Counters, MemoryCounters};
     use std::time::Duration;
 
     fn mistakes(failed: u32, inactive: u32) -> (Mistakes, Arc<HandClock>) {
@@ -108,7 +110,7 @@ mod tests {
     #[test]
     fn as_many_as_allowed_and_then_one_for_each_wait() {
         let (mistakes, clock) = mistakes(3, 600);
-        let failed = |id: &str| mistakes.authentication_failed(Some(&id.into()), ErrorCode::ClientAuthentication);
+        let failed = |id: &str| mistakes.authentication_failed(Some(&id.into()), ErrorCode::ClientAuthentication).0;
         for round in 0..3 {
             assert_eq!(failed("sp"), ErrorCode::ClientAuthentication, "{round}");
         }
@@ -130,11 +132,32 @@ mod tests {
         let (mistakes, _) = mistakes(1, 1);
         for _ in 0..5 {
             let code = mistakes.authentication_failed(None, ErrorCode::ClientKeysUnavailable);
-            assert_eq!(code, ErrorCode::ClientKeysUnavailable);
+            assert_eq!(code, (ErrorCode::ClientKeysUnavailable, None));
         }
-        assert_eq!(mistakes.authentication_failed(None, ErrorCode::ClientUnknown), ErrorCode::ClientUnknown);
-        assert_eq!(mistakes.authentication_failed(None, ErrorCode::ClientUnknown), ErrorCode::TooManyMistakes);
+        assert_eq!(mistakes.authentication_failed(None, ErrorCode::ClientUnknown), (ErrorCode::ClientUnknown, None));
+        let (code, over) = mistakes.authentication_failed(None, ErrorCode::ClientUnknown);
+        assert_eq!((code, over.map(Over::retry_after)), (ErrorCode::TooManyMistakes, Some(60)));
         assert_eq!(mistakes.found_nothing(&"".into()), Ok(()), "counted apart");
-        assert_eq!(mistakes.found_nothing(&"".into()), Err(ErrorCode::TooManyMistakes));
+        assert_eq!(mistakes.found_nothing(&"".into()).map_err(Over::retry_after), Err(60));
+    }
+
+    /// Whoever came back after a second, as told, would be turned away again, and again.
+    #[tokio::test]
+    async fn what_other_hubs_have_counted_is_waited_for_to_the_minutes_end() {
+        let counters: Arc<dyn Counters> = Arc::new(MemoryCounters::default());
+        let hub = |seed| {
+            let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_800_000_015)));
+            let env = Env::new(clock as _, Arc::new(SeededEntropy::new(seed)));
+            let count = |count| NonZeroU32::new(count).unwrap();
+            let mistakes = Mistakes::new(Allowed { failed_authentications: count(60), inactive_answers: count(600) }, &env);
+            let exchange = Exchange::new(mistakes.limits().to_vec(), Arc::clone(&counters), &env);
+            (mistakes, exchange)
+        };
+        let ((one, tells), (other, hears)) = (hub(1), hub(2));
+        let fails = |hub: &Mistakes| hub.authentication_failed(Some(&"sp".into()), ErrorCode::ClientUnknown).1;
+        assert!((0..60).all(|_| fails(&one).is_none()) && fails(&other).is_none());
+        tells.now().await;
+        hears.now().await;
+        assert_eq!(fails(&other).map(Over::retry_after), Some(45));
     }
 }

@@ -2,6 +2,7 @@
 
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
+use crate::quota::Over;
 
 /// Nothing of it but the code leaves the hub.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -11,6 +12,8 @@ pub struct Refusal {
     pub client_id: Option<ClientId>,
     /// Where more is to be said than the code says.
     pub reason: Option<String>,
+    /// Of `TooManyMistakes`: until when.
+    pub over: Option<Over>,
 }
 
 impl Refusal {
@@ -22,6 +25,13 @@ impl Refusal {
 /// Of nobody known.
 impl From<ErrorCode> for Refusal {
     fn from(code: ErrorCode) -> Self {
-        Self { code, client_id: None, reason: None }
+        Self { code, client_id: None, reason: None, over: None }
+    }
+}
+
+/// One mistake too many.
+impl From<Over> for Refusal {
+    fn from(over: Over) -> Self {
+        Self { over: Some(over), ..Self::from(ErrorCode::TooManyMistakes) }
     }
 }

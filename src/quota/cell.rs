@@ -13,6 +13,9 @@ use super::Over;
 use crate::env::{Env, Timestamp};
 use crate::store::counters::WINDOW;
 
+/// Threads that read the clock one after the other may come in another order; by so much none does.
+const SET_BACK: Duration = Duration::from_secs(1);
+
 pub(super) struct Cell {
     most: NonZeroU32,
     pace: RateLimiter<NotKeyed, InMemoryState, EnvClock, NoOpMiddleware<Duration>>,
@@ -54,7 +57,7 @@ impl Cell {
     /// # Errors
     /// It has had its share. What is turned away is not counted.
     pub fn take(&mut self, most: NonZeroU32, env: &Env, now: Timestamp) -> Result<(), Over> {
-        if self.most != most {
+        if self.most != most || self.is_ahead(now) {
             *self = Self { is_queued: self.is_queued, ..Self::new(most, env, now) };
         }
         self.turn(now);
@@ -74,6 +77,11 @@ impl Cell {
                 Err(Over { wait })
             }
         }
+    }
+
+    /// The clock was set back: what was counted by it would be held against its subject until it is there again.
+    fn is_ahead(&self, now: Timestamp) -> bool {
+        self.last.since(now) >= SET_BACK
     }
 
     /// Begins the current minute, if it has not begun.
@@ -104,7 +112,7 @@ impl Cell {
 
     /// As good as new: it can be forgotten without anybody's profit.
     pub fn is_idle(&self, now: Timestamp) -> bool {
-        now.since(self.last) >= WINDOW
+        now.since(self.last) >= WINDOW || self.is_ahead(now)
     }
 
     /// Whoever makes the hub forget it would gain by it.

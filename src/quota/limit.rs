@@ -109,7 +109,9 @@ impl Cells {
     /// Forgets who has not come for a minute; if that is too few, who has used the least, and never who has had their
     /// share: a flood of subjects would otherwise give it back to them.
     fn make_room(&mut self, places: usize, now: Timestamp) -> bool {
-        if now < self.sweep_after {
+        let spared = self.sweep_after.since(now);
+        // One that lies further ahead is of a clock that was set back.
+        if !spared.is_zero() && spared <= BETWEEN_SWEEPS {
             return false;
         }
         self.known.retain(|_, cell| !cell.is_idle(now));

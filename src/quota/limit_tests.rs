@@ -67,3 +67,19 @@ fn when_all_have_had_their_share_newcomers_share_one() {
     clock.advance(Duration::from_secs(61));
     assert!((2000..2000 + PLACES).all(|number| limit.take(subject(number), most(1)).is_ok()), "the idle make room");
 }
+
+/// Nobody has come too often in a time that is still ahead.
+#[test]
+fn a_clock_that_is_set_back_turns_nobody_away_until_it_is_there_again() {
+    let (limit, clock) = limit();
+    for number in 0..PLACES {
+        for _ in 0..3 {
+            let _third_is_refused = limit.take(subject(number), most(2));
+        }
+    }
+    assert_eq!(limit.take(subject(1000), most(1)), Ok(()), "the crowd's");
+    clock.set_back(Duration::from_secs(3600));
+    assert_eq!(limit.take(subject(1), most(2)), Ok(()));
+    assert_eq!(limit.take(subject(2), most(2)), Ok(()));
+    assert!((2000..2000 + PLACES - 2).all(|number| limit.take(subject(number), most(1)).is_ok()), "and the idle make room");
+}

@@ -138,7 +138,7 @@ impl Admin {
     /// Hashes are compared, so that not even the length is told.
     fn prove(&self, token: &[u8; 32], sent: Option<&str>) -> Result<(), ErrorCode> {
         let proven = sent.is_some_and(|sent| digest::equal(&digest::sha256(sent.as_bytes()), token));
-        if proven { Ok(()) } else { Err(self.mistakes.authentication_failed(None, ErrorCode::AdminToken)) }
+        if proven { Ok(()) } else { Err(self.mistakes.authentication_failed(None, ErrorCode::AdminToken).0) }
     }
 
     fn tell_refusal(&self, code: ErrorCode) {

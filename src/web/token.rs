@@ -15,6 +15,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::error_answer::Used;
 use crate::protocol::params::{Params, is_form_urlencoded};
 use crate::protocol::{token, userinfo};
+use crate::quota::Over;
 use crate::telemetry::at_level;
 
 pub async fn token(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
@@ -83,7 +84,8 @@ pub(super) fn to_client(hub: &Hub, request: &HttpRequest, refusal: Refusal) -> H
 /// below each one's limit. As everywhere, only what fails is turned away.
 fn too_often(hub: &Hub, request: &HttpRequest, refusal: Refusal) -> (Refusal, Option<u64>) {
     if refusal.code == ErrorCode::TooManyMistakes {
-        return (refusal, Some(hub.grants.mistakes.retry_after().into()));
+        let wait = refusal.over.map(Over::retry_after);
+        return (refusal, wait);
     }
     if refusal.code.entry().status != 401 {
         return (refusal, None);
@@ -101,7 +103,7 @@ pub(super) fn authorization(request: &HttpRequest) -> Vec<&[u8]> {
 
 /// Counts it, and says it in one line with all that is known.
 fn refused(hub: &Hub, request: &HttpRequest, refusal: &Refusal) -> ErrorCode {
-    let Refusal { code, client_id, reason } = refusal;
+    let Refusal { code, client_id, reason, over: _ } = refusal;
     audit(hub, request, Whose { client_id: client_id.as_ref(), ..Whose::default() }, *code);
     hub.metrics.token_refused(client_id.as_ref(), *code);
     let client_id = client_id.as_ref().map(ClientId::as_str);
