@@ -246,7 +246,10 @@ async fn a_family_of_thousands_is_revoked_whole() {
         let inserted = some.iter().map(|token| store.insert(token.clone(), kin("1", at(60), "mine"), at(0)));
         assert!(join_all(inserted).await.iter().all(Result::is_ok));
     }
-    store.revoke(&Family("mine".into()), at(90), at(1)).await.unwrap();
+    let config = RedisConfig { call_milliseconds: 500, ..config(server, &prefix) };
+    let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+    let hasty = RedisStore::new(&config, &credentials(&["key"]), ROOMY, Env::system(), &metrics).unwrap();
+    hasty.revoke(&Family("mine".into()), at(90), at(1)).await.unwrap();
     for some in tokens.chunks(500) {
         assert!(join_all(some.iter().map(|token| value(&store, token, at(1)))).await.iter().all(Option::is_none));
     }
