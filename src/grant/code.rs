@@ -81,8 +81,8 @@ impl Grants {
         Ok(())
     }
 
-    /// What is left to do where the code is there: while it lives, only to end the session before. A session that began just now was ended
-    /// meanwhile, by a logout, and must not come back.
+    /// What is left to do where the code is there: while it lives, only to end the session before. A session that began just
+    /// now was ended meanwhile, by a logout, and must not come back.
     async fn issued_before(&self, grant: &Grant, begun: Begun) -> Result<(), ErrorCode> {
         if self.code_lives(grant.code.reveal()).await? {
             self.end_former_session(grant).await;
