@@ -628,8 +628,8 @@ fn silent() -> (TcpListener, u16) {
 
 #[tokio::test]
 async fn a_silent_sentinel_keeps_no_hub_from_the_primary() {
-    let ((_primary, _replica, sentinels), (_silent, port)) = (sentinels(), silent());
-    let ports: Vec<u16> = std::iter::once(port).chain(sentinels.iter().take(2).map(|sentinel| sentinel.port)).collect();
+    let ((_primary, _replica, sentinels), (_silent, port)) = (sentinels(None), silent());
+    let ports: Vec<u16> = std::iter::once(port).chain(sentinels.iter().take(2).map(|(_, port)| *port)).collect();
     let config = RedisConfig { call_milliseconds: 500, ..config(RedisMode::Sentinel, &ports) };
     whole_life(&store(&config, &credentials(PASSWORD)).0, "a").await;
 }
@@ -645,7 +645,7 @@ async fn a_silent_node_keeps_no_hub_from_the_cluster() {
 /// One that was cut off with the old primary, which takes itself for the primary still.
 #[tokio::test]
 async fn a_sentinel_that_has_not_heard_of_the_new_primary_is_outvoted() {
-    let (_primary, _replica, sentinels) = sentinels();
+    let (_primary, _replica, sentinels) = sentinels(None);
     let old = Server::start(&[]);
     let (folder, port) = (tempfile::tempdir().unwrap(), free_port());
     let text = format!(
@@ -654,7 +654,7 @@ async fn a_sentinel_that_has_not_heard_of_the_new_primary_is_outvoted() {
         old.port
     );
     let behind = Server::of_file("redis-sentinel", port, folder, &text, &[]);
-    let ports: Vec<u16> = std::iter::once(behind.port).chain(sentinels.iter().take(2).map(|sentinel| sentinel.port)).collect();
+    let ports: Vec<u16> = std::iter::once(behind.port).chain(sentinels.iter().take(2).map(|(_, port)| *port)).collect();
     let (store, _) = store(&config(RedisMode::Sentinel, &ports), &credentials(PASSWORD));
     whole_life(&store, "a").await;
     assert!(old.keys().is_empty(), "written where nobody reads: {:?}", old.keys());
