@@ -1,0 +1,127 @@
+//! The shared store on real servers, when they are several, speak TLS, grant little, or die (docs/redis.md).
+//!
+//! Needs Debian's `redis-server` and `redis-sentinel`, which `tests/run` installs. Nothing here uses a fixed port or waits
+//! for a fixed time: a failover is over when the servers say so.
+
+#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used, reason = "a test may")]
+
+mod cluster;
+mod one;
+#[path = "../redis_server/mod.rs"]
+mod redis_server;
+mod sentinels;
+mod trouble;
+
+use std::io::{Read, Write};
+use std::net::{Shutdown, TcpListener, TcpStream};
+use std::path::Path;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+use passerelle::config::StoreCredentials;
+use passerelle::config::model::{RedisConfig, RedisMode};
+use passerelle::env::{Env, Timestamp};
+use passerelle::ids::Secret;
+use passerelle::store::counters::{Batch, Counted, Counters};
+use passerelle::store::redis::RedisStore;
+use passerelle::store::{Capacities, Draft, Family, Key, Kind, Replaced, Store, StoreFault, Taken, Version};
+use passerelle::telemetry::Metrics;
+use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
+
+const ROOMY: Capacities = Capacities {
+    logins: 10_000,
+    sessions: 10_000,
+    grants: 10_000,
+    logouts: 10_000,
+    parked: 10_000,
+    assertions: 10_000,
+    own_codes: 10_000,
+    blocks: 10,
+};
+
+fn at(seconds: u64) -> Timestamp {
+    Timestamp::from_seconds(1_800_000_000 + seconds)
+}
+
+fn key(kind: Kind, name: &str) -> Key {
+    Key { kind, name: name.into() }
+}
+
+fn draft(value: &str, families: &[&str]) -> Draft {
+    let families = families.iter().map(|family| Family((*family).into())).collect();
+    Draft { value: value.into(), expires_at: at(600), families }
+}
+
+fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
+    RedisConfig {
+        nodes: ports.iter().map(|port| format!("127.0.0.1:{port}")).collect(),
+        mode,
+        primary: (mode == RedisMode::Sentinel).then(|| "passerelle".into()),
+        database: 0,
+        user: None,
+        password: None,
+        sentinel_user: None,
+        sentinel_password: None,
+        tls: false,
+        ca: None,
+        client_certificate: None,
+        client_key: None,
+        prefix: "hub".into(),
+        seal_keys: Vec::new(),
+        call_milliseconds: 1000,
+    }
+}
+
+fn credentials(password: &str) -> StoreCredentials {
+    StoreCredentials {
+        password: Some(Secret::new(password.to_owned())),
+        seal_keys: vec![Secret::new("of the tests".to_owned())],
+        ..StoreCredentials::default()
+    }
+}
+
+fn store(config: &RedisConfig, credentials: &StoreCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
+    let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+    (Arc::new(RedisStore::new(config, credentials, ROOMY, Env::system(), &metrics).unwrap()), metrics)
+}
+
+/// Every verb once, with families that lie on other servers than their members.
+async fn whole_life(store: &RedisStore, name: &str) {
+    let (code, token, login) = (key(Kind::Code, name), key(Kind::Token, name), key(Kind::Login, name));
+    let families = [format!("session {name}"), format!("grant {name}")];
+    let families: Vec<&str> = families.iter().map(String::as_str).collect();
+    store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
+    assert_eq!(store.replace(&login, Version(1), "next".into(), at(700), at(1)).await, Ok(Replaced::Done(Version(2))));
+    assert_eq!(store.replace(&login, Version(1), "late".into(), at(700), at(1)).await, Ok(Replaced::Stale));
+    store.insert(code.clone(), draft("code", &families), at(1)).await.unwrap();
+    let Taken::Won(record) = store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap() else { panic!("not won") };
+    assert_eq!(&*record.value, b"code");
+    let Taken::Spent(left) = store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap() else { panic!("won twice") };
+    assert_eq!(&*left, b"spent");
+    store.insert(token.clone(), draft("token", &families), at(3)).await.unwrap();
+    assert_eq!(&*store.load(&token, at(4)).await.unwrap().unwrap().value, b"token");
+    store.revoke(&Family(families[0].into()), at(700), at(5)).await.unwrap();
+    assert!(store.load(&token, at(5)).await.unwrap().is_none());
+    assert_eq!(store.insert(key(Kind::Token, "late"), draft("1", &families), at(6)).await, Err(StoreFault::Revoked));
+    store.remove(&login).await.unwrap();
+    assert!(store.load(&login, at(6)).await.unwrap().is_none());
+    counts(store).await;
+}
+
+/// Two batches of one hub, the second one sent twice.
+async fn counts(store: &RedisStore) {
+    static WINDOW: AtomicU64 = AtomicU64::new(0);
+    let window = WINDOW.fetch_add(1, Ordering::Relaxed);
+    for (number, sum) in [(1, 3), (2, 6), (2, 6)] {
+        let counted = Counted { limit: "tests", subject: *b"a network's hash" };
+        let batch = Batch { window, hub: *b"hub one!", number, additions: vec![(counted, 3)] };
+        assert_eq!(store.add(&batch).await, Ok(vec![sum]));
+    }
+}
+
+/// What is left of a machine that has died: whoever connects hears nothing.
+fn silent() -> (TcpListener, u16) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let port = listener.local_addr().unwrap().port();
+    (listener, port)
+}

@@ -1,0 +1,137 @@
+//! One server, and what it must be like.
+
+use super::*;
+
+/// The least that the hub needs, as docs/redis.md gives it.
+fn least_privilege() -> String {
+    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/redis.md")).unwrap();
+    let rule = text.lines().find(|line| line.starts_with("user passerelle ")).expect("docs/redis.md gives an ACL rule");
+    rule.replace("~passerelle:*", "~hub:*").replace(">PASSWORD", ">least")
+}
+
+#[tokio::test]
+async fn the_least_privileged_user_of_the_docs_is_enough_and_sees_nothing_else() {
+    let server = Server::start(&[]);
+    let rule = least_privilege();
+    let words: Vec<&str> = rule.split(' ').skip(1).collect();
+    assert_eq!(server.cli_text(&[&["ACL", "SETUSER"], &words[..]].concat()), "OK");
+    let mut config = config(RedisMode::Single, &[server.port]);
+    config.user = Some("passerelle".into());
+    let (store, _) = store(&config, &credentials("least"));
+    store.inspect().await.unwrap().unwrap();
+    whole_life(&store, "a").await;
+    for refused in [&["KEYS", "*"][..], &["GET", "other"], &["FLUSHALL"], &["CONFIG", "GET", "*"], &["ACL", "LIST"]] {
+        let login = ["--user", "passerelle", "--pass", "least"];
+        let answer = String::from_utf8(cli(server.port, &[&login[..], refused].concat(), None)).unwrap();
+        assert!(answer.starts_with("NOPERM"), "{refused:?}: {answer}");
+    }
+}
+
+#[tokio::test]
+async fn over_tls_by_the_right_authority_alone() {
+    let folder = tempfile::tempdir().unwrap();
+    certificates(folder.path());
+    let file = |name: &str| folder.path().join(name).display().to_string();
+    let port = free_port();
+    let server = Server::start(&[
+        "--tls-port",
+        &port.to_string(),
+        "--tls-cert-file",
+        &file("server.crt"),
+        "--tls-key-file",
+        &file("server.key"),
+        "--tls-ca-cert-file",
+        &file("ca.crt"),
+    ]);
+    let mut config = config(RedisMode::Single, &[port]);
+    config.tls = true;
+    let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
+    let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
+    let trusting = StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) };
+    whole_life(&store(&config, &trusting).0, "a").await;
+
+    let nobody = StoreCredentials { identity: None, ..trusting.clone() };
+    let refused = store(&config, &nobody).0.load(&key(Kind::Login, "a"), at(1)).await;
+    assert!(matches!(refused, Err(StoreFault::Unavailable(_))), "the server asks for a certificate: {refused:?}");
+    let other = tempfile::tempdir().unwrap();
+    certificates(other.path());
+    let ca = std::fs::read_to_string(other.path().join("ca.crt")).unwrap();
+    let mistaken = StoreCredentials { ca: Some(ca), ..trusting };
+    let refused = store(&config, &mistaken).0.load(&key(Kind::Login, "a"), at(1)).await;
+    assert!(matches!(refused, Err(StoreFault::Unavailable(_))), "an impostor's certificate: {refused:?}");
+    drop(server);
+}
+
+#[tokio::test]
+async fn a_server_that_would_evict_is_refused_with_the_mend() {
+    let server = Server::start(&["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    let refused = store.join_and_wait().unwrap_err().to_string();
+    assert!(refused.contains("allkeys-lru") && refused.contains("set maxmemory-policy noeviction"), "{refused}");
+    let asked = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
+    assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "also when it was away at the start: {asked:?}");
+    server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
+    let served = async || store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
+    while served().await.is_err() {
+        tokio::task::yield_now().await;
+    }
+}
+
+#[tokio::test]
+async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_book_is_not() {
+    let server = Server::start(&[]);
+    let config = config(RedisMode::Single, &[server.port]);
+    let starts = |keys: &[&str]| {
+        let seal_keys = keys.iter().map(|key| Secret::new((*key).to_owned())).collect();
+        let (store, _) = store(&config, &StoreCredentials { seal_keys, ..credentials(PASSWORD) });
+        move || store.join_and_wait()
+    };
+    for by_the_book in [&["old"][..], &["old", "new"], &["new", "old"], &["old", "new"], &["new", "old"], &["new"]] {
+        let summary = starts(by_the_book)().unwrap();
+        assert!(summary.is_ok(), "{by_the_book:?}: {summary:?}");
+    }
+    for refused in [&["old"][..], &["another"]] {
+        let fault = starts(refused)().unwrap_err().to_string();
+        assert!(fault.contains("seal_keys lacks here") && fault.contains("delete hub:ring"), "{refused:?}: {fault}");
+    }
+    // Only asking leaves no mark: it may be the next configuration that is asked about.
+    let (asking, _) = store(
+        &config,
+        &StoreCredentials { seal_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(), ..credentials(PASSWORD) },
+    );
+    assert!(asking.inspect().await.unwrap().is_ok());
+    assert!(starts(&["new"])().unwrap().is_ok());
+    server.cli(&["DEL", "hub:ring"]);
+    assert!(starts(&["another"])().unwrap().is_ok(), "as the message says");
+}
+
+/// Cookies and client ids of two platforms may be alike, and what proves a person to one must not prove them to the other.
+#[tokio::test]
+async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
+    let server = Server::start(&[]);
+    let config = config(RedisMode::Single, &[server.port]);
+    let starts = |issuer: &str| {
+        let metrics = Arc::new(Metrics::new(at(0)).unwrap());
+        let store = RedisStore::new(&config, &credentials(PASSWORD), ROOMY, Env::system(), &metrics).unwrap();
+        Arc::new(store.of_hub(issuer)).join_and_wait()
+    };
+    // A release that did not say whose its mark is.
+    assert!(starts("").unwrap().is_ok());
+    assert!(starts("https://one.example").unwrap().is_ok());
+    assert!(starts("https://one.example").unwrap().is_ok());
+    let fault = starts("https://two.example").unwrap_err().to_string();
+    assert!(fault.contains("https://one.example") && fault.contains("its own prefix"), "{fault}");
+    server.cli(&["DEL", "hub:ring"]);
+    assert!(starts("https://two.example").unwrap().is_ok(), "as the message says");
+}
+
+#[tokio::test]
+async fn a_wrong_password_is_told_and_nothing_is_stored() {
+    let server = Server::start(&[]);
+    let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials("wrong"));
+    let Err(StoreFault::Unavailable(why)) = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await else {
+        panic!("let in")
+    };
+    assert!(why.to_lowercase().contains("auth"), "{why}");
+    assert!(server.keys().iter().all(String::is_empty));
+}
