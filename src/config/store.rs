@@ -194,8 +194,8 @@ fn shape(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
     let mut refuse = |key: &str, what: &str, mend: &str| {
         problems.push(source.problem(&format!("store.redis.{key}"), what, mend));
     };
-    match (redis.mode, &redis.primary) {
-        (RedisMode::Sentinel, None) => {
+    match (redis.mode, redis.primary.as_deref()) {
+        (RedisMode::Sentinel, None | Some("")) => {
             refuse("primary", "is missing", "write the name after `sentinel monitor` in the Sentinels' configuration");
         }
         (RedisMode::Single | RedisMode::Cluster, Some(_)) => {
@@ -209,7 +209,10 @@ fn shape(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
     if redis.mode == RedisMode::Cluster && redis.database != 0 {
         refuse("database", "is not 0, and a Cluster has no other", "remove it");
     }
-    let halves = [("user", "password", redis.user.is_some() && redis.password.is_none())];
+    let halves = [
+        ("user", "password", redis.user.is_some() && redis.password.is_none()),
+        ("sentinel_user", "sentinel_password", redis.sentinel_user.is_some() && redis.sentinel_password.is_none()),
+    ];
     for (given, missing, is_half) in halves {
         if is_half {
             refuse(given, &format!("is given without {missing}"), &format!("add {missing}, or remove {given}"));

@@ -45,6 +45,13 @@ fn each_bad_store_is_named_with_its_mend() {
         ("nodes = [\"a:0\"]", SEAL, "nodes[0]", "host:port"),
         ("nodes = [\"unix:/a.sock\"]\nmode = \"cluster\"", SEAL, "nodes[0]", "one server alone"),
         ("nodes = [\"a:1\"]\nmode = \"sentinel\"", SEAL, "primary", "sentinel monitor"),
+        ("nodes = [\"a:1\"]\nmode = \"sentinel\"\nprimary = \"\"", SEAL, "primary", "sentinel monitor"),
+        (
+            "nodes = [\"a:1\"]\nmode = \"sentinel\"\nprimary = \"p\"\nsentinel_user = \"u\"",
+            SEAL,
+            "sentinel_user",
+            "sentinel_password",
+        ),
         ("nodes = [\"a:1\"]\nprimary = \"p\"", SEAL, "primary", "remove it"),
         ("nodes = [\"a:1\"]\nmode = \"cluster\"\ndatabase = 1", SEAL, "database", "no other"),
         ("nodes = [\"a:1\"]\nuser = \"u\"", SEAL, "user", "add password"),

@@ -66,7 +66,10 @@ impl Grants {
                 // What was begun may be brought to its end.
                 fault @ StoreFault::Unavailable(_) => store_code(&fault),
                 fault => {
-                    self.abandon_session(&grant).await;
+                    // One that an earlier try began may be the winner's.
+                    if begun == Begun::Now {
+                        self.abandon_session(&grant).await;
+                    }
                     refused(&fault)
                 }
             });

@@ -50,7 +50,8 @@ export function followPrimary(store, moved) {
 
 export function misfortunesOf({ hubs, store }, failovers) {
   let turn = 0;
-  const next = () => hubs[turn++ % hubs.length];
+  // As many misfortunes of a hub in a round as there are hubs would else always befall the same ones.
+  const next = () => hubs[(turn + Math.floor(turn++ / hubs.length)) % hubs.length];
   async function again(hub) {
     hub.start();
     await hub.ready();

@@ -48,6 +48,11 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
         assert_eq!(server.cli_text(alone), "OK");
         let asked = store.load(&key(Kind::Token, "ended elsewhere"), at(1)).await;
         assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "what it shows may be over: {asked:?}");
+        // What began elsewhere is not there; nobody may be told that it is gone.
+        let asked = store.replace(&key(Kind::Login, "begun elsewhere"), Version(1), Vec::new(), at(9), at(1)).await;
+        assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "a login lost: {asked:?}");
+        let asked = store.take(&key(Kind::Code, "issued elsewhere"), Vec::new(), at(9), at(1)).await;
+        assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "a code lost: {asked:?}");
         until("the store complains", || store.complaint().map(drop));
         assert_eq!(server.cli_text(again), "OK");
         until("the store is well again", || store.complaint().is_none().then_some(()));

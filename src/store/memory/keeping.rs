@@ -154,6 +154,9 @@ impl Snapshots {
         let file = buffered.get_ref();
         file.sync_all()?;
         let bytes = file.metadata()?.len();
+        if bytes > self.largest {
+            return Err(io::Error::other(format!("it has {bytes} bytes, and none of more than {} is taken up", self.largest)));
+        }
         fs::rename(unfinished, &self.path)?;
         sync(folder(&self.path))?;
         Ok(Saved { written, bytes })

@@ -298,6 +298,12 @@ async fn a_snapshot_that_can_not_be_written_leaves_nothing_and_one_half_written_
     fs::write(machine.folder.path().join("state/store.snapshot.writing"), "half").unwrap();
     machine.save(&MemoryStore::new(ROOMY), 0);
     assert_eq!(machine.files(), ["store.snapshot"]);
+
+    let machine = Machine::new();
+    let mut snapshots = machine.snapshots(&["key"]);
+    snapshots.largest = 10;
+    let fault = snapshots.save(&MemoryStore::new(ROOMY), &env(0)).unwrap_err().to_string();
+    assert!(fault.contains("none of more than 10 is taken up") && machine.files().is_empty(), "{fault}");
 }
 
 /// The figures of docs/deploying.md: `cargo test --lib a_hundred_thousand -- --ignored --nocapture`.
