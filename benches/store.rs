@@ -11,7 +11,7 @@ use std::time::Duration;
 use futures_util::StreamExt as _;
 use futures_util::stream;
 use passerelle::config::StoreCredentials;
-use passerelle::config::model::{RedisConfig, RedisMode};
+use passerelle::config::model::RedisConfig;
 use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
 use passerelle::store::memory::MemoryStore;
@@ -34,23 +34,8 @@ fn value(n: u32) -> Vec<u8> {
 
 fn main() {
     let server = Server::start(&[]);
-    let config = RedisConfig {
-        nodes: vec![format!("127.0.0.1:{}", server.port)],
-        mode: RedisMode::Single,
-        primary: None,
-        database: 0,
-        user: None,
-        password: None,
-        sentinel_user: None,
-        sentinel_password: None,
-        tls: false,
-        ca: None,
-        client_certificate: None,
-        client_key: None,
-        prefix: "bench".into(),
-        seal_keys: Vec::new(),
-        call_milliseconds: 5000,
-    };
+    let nodes = vec![format!("127.0.0.1:{}", server.port)];
+    let config = RedisConfig { prefix: "bench".into(), call_milliseconds: 5000, ..RedisConfig::at(nodes) };
     let credentials = StoreCredentials {
         password: Some(Secret::new(PASSWORD.to_owned())),
         seal_keys: vec![Secret::new("a key".to_owned())],

@@ -92,6 +92,30 @@ pub struct RedisConfig {
     pub call_milliseconds: u64,
 }
 
+impl RedisConfig {
+    /// As a file has it that says no more than this.
+    #[must_use]
+    pub fn at(nodes: Vec<String>) -> Self {
+        Self {
+            nodes,
+            mode: RedisMode::default(),
+            primary: None,
+            database: 0,
+            user: None,
+            password: None,
+            sentinel_user: None,
+            sentinel_password: None,
+            tls: false,
+            ca: None,
+            client_certificate: None,
+            client_key: None,
+            prefix: prefix(),
+            seal_keys: Vec::new(),
+            call_milliseconds: call_milliseconds(),
+        }
+    }
+}
+
 fn prefix() -> String {
     "passerelle".into()
 }

@@ -53,23 +53,9 @@ fn draft(value: &str, families: &[&str]) -> Draft {
 }
 
 fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
-    RedisConfig {
-        nodes: ports.iter().map(|port| format!("127.0.0.1:{port}")).collect(),
-        mode,
-        primary: (mode == RedisMode::Sentinel).then(|| "passerelle".into()),
-        database: 0,
-        user: None,
-        password: None,
-        sentinel_user: None,
-        sentinel_password: None,
-        tls: false,
-        ca: None,
-        client_certificate: None,
-        client_key: None,
-        prefix: "hub".into(),
-        seal_keys: Vec::new(),
-        call_milliseconds: 1000,
-    }
+    let nodes = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
+    let primary = (mode == RedisMode::Sentinel).then(|| "passerelle".into());
+    RedisConfig { mode, primary, prefix: "hub".into(), call_milliseconds: 1000, ..RedisConfig::at(nodes) }
 }
 
 fn credentials(password: &str) -> StoreCredentials {

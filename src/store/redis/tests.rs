@@ -8,7 +8,6 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::names::hash_of;
 use super::*;
-use crate::config::model::RedisMode;
 use crate::ids::Secret;
 use crate::store::conformance::{ROOMY, at, code, conformance, draft, key, kin, take, value};
 use crate::store::{Family, Store};
@@ -21,23 +20,8 @@ pub(super) fn shared() -> &'static Server {
 }
 
 fn config(server: &Server, prefix: &str) -> RedisConfig {
-    RedisConfig {
-        nodes: vec![format!("unix:{}", server.socket().display())],
-        mode: RedisMode::Single,
-        primary: None,
-        database: 0,
-        user: None,
-        password: None,
-        sentinel_user: None,
-        sentinel_password: None,
-        tls: false,
-        ca: None,
-        client_certificate: None,
-        client_key: None,
-        prefix: prefix.to_owned(),
-        seal_keys: Vec::new(),
-        call_milliseconds: 5000,
-    }
+    let nodes = vec![format!("unix:{}", server.socket().display())];
+    RedisConfig { prefix: prefix.to_owned(), call_milliseconds: 5000, ..RedisConfig::at(nodes) }
 }
 
 fn credentials(seal_keys: &[&str]) -> StoreCredentials {
