@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-const L0: &[&str] = &["protocol", "ids", "env", "digest"];
+const L0: &[&str] = &["protocol", "ids", "env", "digest", "client_network"];
 const L1: &[&str] = &["identity", "assurance", "token", "config", "telemetry", "egress", "audit"];
 const MACHINES: &[&str] = &["login", "session"];
 const L2: &[&str] = &["store", "connector", "register"];
@@ -38,7 +38,7 @@ const LONGEST: usize = 400;
 fn allowed(from: &str) -> Option<BTreeSet<&'static str>> {
     let of = |groups: &[&[&'static str]]| Some(groups.iter().flat_map(|g| g.iter().copied()).collect());
     match from {
-        "protocol" | "ids" | "env" | "digest" => of(&[L0]),
+        "protocol" | "ids" | "env" | "digest" | "client_network" => of(&[L0]),
         "identity" | "assurance" | "token" | "config" | "telemetry" | "egress" | "audit" => of(&[L0, L1]),
         "login" | "session" => of(&[L0, &["identity", "assurance"]]),
         "store" | "connector" | "register" => of(&[L0, L1, MACHINES]),

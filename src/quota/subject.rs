@@ -1,9 +1,9 @@
 //! Whom a limit counts for: sixteen bytes, of an id or of the network that an address is in.
 
 use std::fmt;
-use std::net::{IpAddr, Ipv6Addr};
+use std::net::IpAddr;
 
-use crate::digest;
+use crate::{client_network, digest};
 
 /// Never printed: it may be where somebody lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -19,13 +19,7 @@ impl Subject {
     /// The network around an address.
     #[must_use]
     pub fn around(address: IpAddr, prefixes: Prefixes) -> Self {
-        let (bits, kept) = match address.to_canonical() {
-            // As Ipv4-mapped IPv6, so that it can't be taken for a network of the other family.
-            IpAddr::V4(v4) => (v4.to_ipv6_mapped().to_bits(), 96 + u32::from(prefixes.v4.min(32))),
-            IpAddr::V6(v6) => (v6.to_bits(), u32::from(prefixes.v6.min(128))),
-        };
-        let mask = u128::MAX.checked_shl(128 - kept).unwrap_or(0);
-        Self(Ipv6Addr::from_bits(bits & mask).octets())
+        Self(client_network::masked(address, prefixes.v4, prefixes.v6))
     }
 }
 

@@ -1,0 +1,53 @@
+//! L0 · The network that a client's address is in, by which distinct clients are told apart without keeping addresses.
+//!
+//! Responsible for the prefix lengths and for never printing an address.
+
+use std::fmt;
+use std::net::{IpAddr, Ipv6Addr};
+
+/// The /24 (IPv4) or /48 (IPv6) network around a client's address: what one subscriber can hold at most, as a rule
+/// (RFC 6177 §2). Its `Debug` prints nothing, since an address may identify a person.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct ClientNetwork([u8; 16]);
+
+impl ClientNetwork {
+    /// Returns the network that contains `address`; an IPv4-mapped IPv6 address counts as IPv4.
+    #[must_use]
+    pub fn containing(address: IpAddr) -> Self {
+        Self(masked(address, 24, 48))
+    }
+}
+
+impl fmt::Debug for ClientNetwork {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str("ClientNetwork(…)")
+    }
+}
+
+/// Returns the first `v4_prefix` or `v6_prefix` bits of an address, IPv4 as IPv4-mapped IPv6, so that no network of one
+/// family equals one of the other.
+#[must_use]
+pub fn masked(address: IpAddr, v4_prefix: u8, v6_prefix: u8) -> [u8; 16] {
+    let (bits, kept) = match address.to_canonical() {
+        IpAddr::V4(v4) => (v4.to_ipv6_mapped().to_bits(), 96 + u32::from(v4_prefix.min(32))),
+        IpAddr::V6(v6) => (v6.to_bits(), u32::from(v6_prefix.min(128))),
+    };
+    let mask = u128::MAX.checked_shl(128 - kept).unwrap_or(0);
+    Ipv6Addr::from_bits(bits & mask).octets()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn addresses_of_one_network_are_equal_and_print_nothing() {
+        let network = |address: &str| ClientNetwork::containing(address.parse().unwrap());
+        assert_eq!(network("192.0.2.1"), network("192.0.2.254"));
+        assert_eq!(network("192.0.2.1"), network("::ffff:192.0.2.9"));
+        assert_ne!(network("192.0.2.1"), network("192.0.3.1"));
+        assert_eq!(network("2001:db8::1"), network("2001:db8:0:ffff::1"));
+        assert_ne!(network("2001:db8::1"), network("2001:db8:1::1"));
+        assert_eq!(format!("{:?}", network("192.0.2.1")), "ClientNetwork(…)");
+    }
+}
