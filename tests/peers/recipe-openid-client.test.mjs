@@ -1,0 +1,35 @@
+// docs/recipes/sp-openid-client.md
+import assert from 'node:assert/strict';
+import { rmSync, writeFileSync } from 'node:fs';
+import path from 'node:path';
+import { test } from 'node:test';
+import { pathToFileURL } from 'node:url';
+import { Browser, random, root } from './harness.mjs';
+import { APP, HUB, JANE, outThroughHub, recipe, replace, startHubForSp, throughHub } from './recipes.mjs';
+
+test('openid-client signs in and out with the files of its recipe', async (t) => {
+  const page = recipe('sp-openid-client');
+  const app = 'http://localhost:1';
+  const secret = random(32);
+  const hub = await startHubForSp('hub-recipe-openid-client', {
+    files: {
+      'service-providers/openid-client.toml': replace(page.file('config/service-providers/openid-client.toml'), { [APP]: app }),
+      'openid-client.secret': secret,
+    },
+  });
+  t.after(() => hub.stop());
+  // Beside node_modules, where its import leads.
+  const module = path.join(root, `tests/peers/.recipe-${random(8)}.mjs`);
+  writeFileSync(module, replace(page.file('client.mjs'), {
+    [HUB]: hub.base, [APP]: app, 'process.env.CLIENT_SECRET': `${JSON.stringify(secret)}, undefined, { execute: [oidc.allowInsecureRequests] }`,
+  }));
+  t.after(() => rmSync(module));
+  const client = await import(pathToFileURL(module));
+  const browser = new Browser();
+  const { url, kept } = await client.begin();
+  const back = await throughHub(browser, await browser.open(url), app);
+  const { person, idToken } = await client.finish(back.url, kept);
+  for (const [name, value] of Object.entries(JANE)) assert.equal(person[name], value);
+  const out = await outThroughHub(browser, client.signOut(idToken), app);
+  assert.ok(out.url.startsWith(`${app}/signed-out`), out.url);
+});
