@@ -177,6 +177,7 @@ catalogue! {
     UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
     IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
+    IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
 
     // Y03: the authorization request. Y03, parameter, rule: 01 is missing, 02 is twice.
     ClientIdMissing = "Y030101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_id is missing or empty.";
@@ -343,7 +344,7 @@ catalogue! {
     // Y42: the steps of a login.
     LoginUnknown = "Y420001" 404 "access_denied" Info User User "error-login-unknown" "This login is not known, or has expired.";
     LoginOtherBrowser = "Y420002" 403 "access_denied" Warn User User "error-login-other-browser" "This login was begun in another browser.";
-    StateUnknown = "Y420003" 400 "access_denied" Warn User User "error-login-state" "The answer does not belong to a step of this login.";
+    StateUnknown = "Y420003" 400 "access_denied" Warn User IdentityProvider "error-idp-answer" "The identity provider's answer does not belong to the open attempt of this login.";
     StepOutOfOrder = "Y420004" 409 "access_denied" Info User User "error-login-order" "This step does not fit where the login stands.";
     AlreadyDone = "Y420005" 409 "access_denied" Info User User "error-login-done" "This login is already finished.";
     LoginExpired = "Y420006" 410 "access_denied" Info User User "error-login-expired" "This login took too long and has expired.";
@@ -354,6 +355,7 @@ catalogue! {
     UserRefusedConsent = "Y420011" 403 "access_denied" Info User User "error-refused" "The user refused to share the information.";
     LoginRequired = "Y420012" 403 "login_required" Info User User "error-login-required" "The user must authenticate, and prompt=none forbids to ask.";
     ConsentRequired = "Y420013" 403 "consent_required" Info User User "error-consent-required" "The user must consent, and prompt=none forbids to ask.";
+    OtherUser = "Y420330" 403 "login_required" Info User User "error-login-required" "The authenticated user is not the one that id_token_hint or claims ask for.";
 
     // Y47: cross-site request forgery.
     CsrfMissing = "Y470001" 403 "access_denied" Warn User User "error-csrf" "The form was sent without its protection token.";

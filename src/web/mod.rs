@@ -25,6 +25,7 @@ pub mod client_address;
 pub mod cookies;
 pub mod csrf;
 pub mod form;
+mod held_logins;
 mod host;
 pub mod hub;
 pub mod introspection;
