@@ -6,7 +6,7 @@ import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rm
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, choose, freePorts, oidcConnector, random, root, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, choose, freePorts, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 /** The hub's and the service provider's addresses in every page. */
@@ -199,3 +199,29 @@ export const versionOf = (program, args) => {
   const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
   return `${stdout}${stderr}`.trim().split('\n')[0];
 };
+
+/**
+ * A Spring Boot application of recipes/NAME/, with `files` of a page beside its own. build() makes its jar by Maven, which brings 60 MB the
+ * first time; without RECIPES=all only where that jar is in the cache already.
+ */
+export function springApplication(name, files = {}) {
+  const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(root, 'tests/peers/recipes', name, file), 'utf8')]);
+  const sources = { ...Object.fromEntries(own), ...files };
+  // Other sources, another folder: a jar is never older than the page.
+  const folder = path.join(cache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);
+  const jar = path.join(folder, `target/${name}.jar`);
+  const skip = !find('java') ? 'java is not there: install a JDK 17 or later.'
+    : !existsSync(jar) && !(everything && find('mvn')) ? `${name}.jar is not built: RECIPES=all, a JDK and Maven build it once.` : false;
+  return {
+    skip,
+    async build() {
+      if (existsSync(jar)) return jar;
+      for (const [file, content] of Object.entries(sources)) {
+        mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+        writeFileSync(path.join(folder, file), content);
+      }
+      await succeed('mvn', ['-q', '-ntp', '-DskipTests', 'package'], { cwd: folder });
+      return jar;
+    },
+  };
+}
