@@ -32,6 +32,9 @@ test('a person of Spring Authorization Server signs in and out with the files of
   const { claims, person, idToken } = await hub.signIn('spring', authenticate, { browser });
   assert.deepEqual([person.preferred_username, person.email], ['jane', 'jane@example.org']);
   assert.deepEqual(claims.amr.toSorted(), ['hub', 'pwd']);
+  // The trait that the page names: it comes back at once, without having asked. Seconds after the login that is still within the clock tolerance.
+  const again = await hub.signIn('spring', authenticate, { browser, more: { prompt: 'login' } });
+  assert.deepEqual([again.asked, again.claims.sub], [false, claims.sub]);
   const out = await browser.open(hub.signOutUrl(idToken), { stopAt: hub.postLogoutUri });
   assert.ok(out.url.startsWith(hub.postLogoutUri), `${out.status} ${out.url}\n${out.html}`);
 });
