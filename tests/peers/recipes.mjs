@@ -1,8 +1,8 @@
 // What the tests of docs/recipes/ share. A test takes the files that a page shows, replaces addresses and secrets, and signs a
 // person in with the real product. Both ends are on loopback here, so that each connector's file gets `insecure_http` and `internal_hosts`.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as oidc from 'openid-client';
@@ -121,9 +121,10 @@ export async function throughHub(browser, choice, stopAt) {
 export const outThroughHub = async (browser, address, stopAt) =>
   browser.submit(await browser.open(address, { stopAt }), { pick: (form) => form.action.includes('/session/end'), values: { logout: 'yes' }, stopAt });
 
-/** A folder of its own for a product's configuration. */
+/** A folder of its own for a product's configuration; programs of Node.js in it find the packages of the tests. */
 export function folderOf(files) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-recipe-'));
+  symlinkSync(path.join(root, 'tests/peers/node_modules'), path.join(folder, 'node_modules'));
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), content, { mode: 0o600 });
@@ -193,12 +194,6 @@ export async function startProduct(name, program, args, { ready, seconds = 60, .
   }
   return { stop, output: () => output };
 }
-
-/** What `program --version`, or such, prints; for the test's diagnostics. */
-export const versionOf = (program, args) => {
-  const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
-  return `${stdout}${stderr}`.trim().split('\n')[0];
-};
 
 /**
  * A Spring Boot application of recipes/NAME/, with `files` of a page beside its own. build() makes its jar by Maven, which brings 60 MB the
