@@ -1,10 +1,9 @@
 // docs/recipes/sp-authjs.md
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Browser, freePorts, random, root } from './harness.mjs';
-import { APP, HUB, JANE, recipe, replace, startHubForSp, startProduct, throughHub } from './recipes.mjs';
+import { Browser, freePorts, random } from './harness.mjs';
+import { APP, HUB, JANE, folderOf, recipe, replace, startHubForSp, startProduct, throughHub } from './recipes.mjs';
 
 test('Auth.js in Express signs in with the files of its recipe', async (t) => {
   const page = recipe('sp-authjs');
@@ -15,11 +14,9 @@ test('Auth.js in Express signs in with the files of its recipe', async (t) => {
     files: { 'service-providers/authjs.toml': replace(page.file('config/service-providers/authjs.toml'), { [APP]: app }), 'authjs.secret': secret },
   });
   t.after(() => hub.stop());
-  // Beside node_modules, where its imports lead.
-  const program = path.join(root, `tests/peers/.recipe-${random(8)}.mjs`);
-  writeFileSync(program, replace(page.file('server.mjs'), { [HUB]: hub.base }));
-  t.after(() => rmSync(program));
-  const server = await startProduct('authjs', process.execPath, [program], {
+  const { folder, remove } = folderOf({ 'server.mjs': replace(page.file('server.mjs'), { [HUB]: hub.base }) });
+  t.after(remove);
+  const server = await startProduct('authjs', process.execPath, [path.join(folder, 'server.mjs')], {
     ready: `http://127.0.0.1:${port}/`, env: { ...process.env, PORT: String(port), CLIENT_SECRET: secret, AUTH_SECRET: random(32) },
   });
   t.after(server.stop);

@@ -1,11 +1,10 @@
 // docs/recipes/sp-openid-client.md
 import assert from 'node:assert/strict';
-import { rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
 import { pathToFileURL } from 'node:url';
-import { Browser, random, root } from './harness.mjs';
-import { APP, HUB, JANE, outThroughHub, recipe, replace, startHubForSp, throughHub } from './recipes.mjs';
+import { Browser, random } from './harness.mjs';
+import { APP, HUB, JANE, folderOf, outThroughHub, recipe, replace, startHubForSp, throughHub } from './recipes.mjs';
 
 test('openid-client signs in and out with the files of its recipe', async (t) => {
   const page = recipe('sp-openid-client');
@@ -18,13 +17,13 @@ test('openid-client signs in and out with the files of its recipe', async (t) =>
     },
   });
   t.after(() => hub.stop());
-  // Beside node_modules, where its import leads.
-  const module = path.join(root, `tests/peers/.recipe-${random(8)}.mjs`);
-  writeFileSync(module, replace(page.file('client.mjs'), {
-    [HUB]: hub.base, [APP]: app, 'process.env.CLIENT_SECRET': `${JSON.stringify(secret)}, undefined, { execute: [oidc.allowInsecureRequests] }`,
-  }));
-  t.after(() => rmSync(module));
-  const client = await import(pathToFileURL(module));
+  const { folder, remove } = folderOf({
+    'client.mjs': replace(page.file('client.mjs'), {
+      [HUB]: hub.base, [APP]: app, 'process.env.CLIENT_SECRET': `${JSON.stringify(secret)}, undefined, { execute: [oidc.allowInsecureRequests] }`,
+    }),
+  });
+  t.after(remove);
+  const client = await import(pathToFileURL(path.join(folder, 'client.mjs')));
   const browser = new Browser();
   const { url, kept } = await client.begin();
   const back = await throughHub(browser, await browser.open(url), app);

@@ -1,12 +1,12 @@
 // What the tests of docs/recipes/ share. A test takes the files that a page shows, replaces addresses and secrets, and signs a
 // person in with the real product. Both ends are on loopback here, so that each connector's file gets `insecure_http` and `internal_hosts`.
 import assert from 'node:assert/strict';
-import { spawn, spawnSync } from 'node:child_process';
-import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { spawn } from 'node:child_process';
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
 import * as oidc from 'openid-client';
-import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, choose, freePorts, oidcConnector, random, root, startHub } from './harness.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, choose, freePorts, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 /** The hub's and the service provider's addresses in every page. */
@@ -121,9 +121,10 @@ export async function throughHub(browser, choice, stopAt) {
 export const outThroughHub = async (browser, address, stopAt) =>
   browser.submit(await browser.open(address, { stopAt }), { pick: (form) => form.action.includes('/session/end'), values: { logout: 'yes' }, stopAt });
 
-/** A folder of its own for a product's configuration. */
+/** A folder of its own for a product's configuration; programs of Node.js in it find the packages of the tests. */
 export function folderOf(files) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-recipe-'));
+  symlinkSync(path.join(root, 'tests/peers/node_modules'), path.join(folder, 'node_modules'));
   for (const [name, content] of Object.entries(files)) {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
     writeFileSync(path.join(folder, name), content, { mode: 0o600 });
@@ -194,8 +195,28 @@ export async function startProduct(name, program, args, { ready, seconds = 60, .
   return { stop, output: () => output };
 }
 
-/** What `program --version`, or such, prints; for the test's diagnostics. */
-export const versionOf = (program, args) => {
-  const { stdout, stderr } = spawnSync(program, args, { encoding: 'utf8' });
-  return `${stdout}${stderr}`.trim().split('\n')[0];
-};
+/**
+ * A Spring Boot application of recipes/NAME/, with `files` of a page beside its own. build() makes its jar by Maven, which brings 60 MB the
+ * first time; without RECIPES=all only where that jar is in the cache already.
+ */
+export function springApplication(name, files = {}) {
+  const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(root, 'tests/peers/recipes', name, file), 'utf8')]);
+  const sources = { ...Object.fromEntries(own), ...files };
+  // Other sources, another folder: a jar is never older than the page.
+  const folder = path.join(cache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);
+  const jar = path.join(folder, `target/${name}.jar`);
+  const skip = !find('java') ? 'java is not there: install a JDK 17 or later.'
+    : !existsSync(jar) && !(everything && find('mvn')) ? `${name}.jar is not built: RECIPES=all, a JDK and Maven build it once.` : false;
+  return {
+    skip,
+    async build() {
+      if (existsSync(jar)) return jar;
+      for (const [file, content] of Object.entries(sources)) {
+        mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+        writeFileSync(path.join(folder, file), content);
+      }
+      await succeed('mvn', ['-q', '-ntp', '-DskipTests', 'package'], { cwd: folder });
+      return jar;
+    },
+  };
+}
