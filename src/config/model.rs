@@ -105,6 +105,10 @@ pub struct PrivateListener {
     /// What `passerelle idp` proves itself with: at least 32 characters. Without it there is no `/admin/…`.
     #[serde(default)]
     pub admin_token: Option<SecretRef>,
+    /// Host names, without a port, by which it is asked; an IP address and `localhost` are always accepted. A request for
+    /// another host is answered 421, so that no website can have a browser read it under a name of its own (DNS rebinding).
+    #[serde(default)]
+    pub hosts: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]

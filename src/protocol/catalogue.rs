@@ -385,6 +385,12 @@ catalogue! {
     SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "Nothing is remembered of this support id; the audit log may have it.";
     SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is no support id: twelve letters and digits, without I, L, O and U.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and takes no new logins without it.";
+    // Connections, before there is a request; only the log has these.
+    HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";
+    FieldNameTooLong = "Y500341" 431 "invalid_request" Info Client Operator "error-bad-request" "A header field of the request has a name of more than 256 bytes.";
+    ConnectionSlow = "Y500342" 408 "invalid_request" Info Client User "error-timeout" "A request head, a request body or the reading of an answer took too long.";
+    ConnectionsFull = "Y500343" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The listener holds as many connections as it may.";
+    PeerConnectionsFull = "Y500344" 503 "temporarily_unavailable" Info Client User "error-busy" "One peer holds as many connections as it may.";
 }
 
 /// Families by the beginning of their codes (decisions 13).
