@@ -21,6 +21,7 @@ use crate::protocol::userinfo::{Bearer, Carried};
 use crate::store::{Draft, Family, StoreFault, Taken};
 use crate::telemetry::trace;
 use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint};
+use crate::token::seal::Mark;
 
 /// A userinfo answer, by its media type.
 #[derive(Clone, PartialEq, Eq)]
@@ -108,7 +109,8 @@ impl Grants {
         self.check_binding(client_id, request, &record)?;
 
         let id_token = self.id_token(&record, client.id_token_signed_response_alg, now).await?;
-        let id_token = envelope.close(id_token)?;
+        let mark = record.hint_key.as_ref().map(|key| Mark { key, audience: client_id });
+        let id_token = envelope.close_with(id_token, mark)?;
         let access_token = self.env.entropy().token();
         record.token.issued_at = now;
         let families = [record.session.clone(), issued].into();
