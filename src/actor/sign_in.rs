@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::logins::Standing;
 use super::registry::Connectors;
 use crate::assurance::At;
+use crate::client_network::ClientNetwork;
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::grant::Gate as _;
 use crate::ids::{ConnectorId, Secret};
@@ -18,6 +19,8 @@ pub struct TypedIn {
     pub state: String,
     pub username: Secret<String>,
     pub password: Secret<String>,
+    /// The network that the form was sent from.
+    pub network: ClientNetwork,
 }
 
 /// What became of it.
@@ -48,9 +51,9 @@ impl Connectors {
 
     /// Judges what was typed, within the connector's limits of calls and time.
     pub async fn sign_in(&self, id: &ConnectorId, typed: TypedIn, standing: &Standing) -> SignInOutcome {
-        let TypedIn { state, username, password } = typed;
+        let TypedIn { state, username, password, network } = typed;
         let outcome = match self.handle(id) {
-            Ok(handle) => handle.sign_in(Typed { state, username, password }).await,
+            Ok(handle) => handle.sign_in(Typed { state, username, password, network }).await,
             Err(code) => return SignInOutcome::Failed(code),
         };
         match outcome {

@@ -101,7 +101,8 @@ pub async fn callback(hub: web::Data<Hub>, request: HttpRequest, path: web::Path
         Err(refusal) => return refusal,
     };
     let connector = ConnectorId::new(path.into_inner());
-    step(&hub, &request, &hash, &cookie, Request::Return(Return { connector, state, arrival }), From::Callback).await
+    let network = hub.proxies.client_network(&request);
+    step(&hub, &request, &hash, &cookie, Request::Return(Return { connector, state, arrival, network }), From::Callback).await
 }
 
 /// `GET /api/v2/interaction/{hash}/consent`.
