@@ -282,7 +282,7 @@ impl Program {
         let (not_ready, shutdown) = (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
         let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
         // Last: what is taken up would be lost with a hub that can't start.
-        successor.as_ref().map_or(Ok(()), Successor::take_up)?;
+        snapshot::take_up(successor.as_ref(), &hub.grants)?;
         Ok(Self {
             hub,
             shell,

@@ -380,6 +380,10 @@ pub struct ServiceProvider {
     /// Algorithm that its client assertions are signed with, for `private_key_jwt`; ES256 when absent.
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
+    /// Audiences that its client assertions may name, for `private_key_jwt`: `issuer`, `token_endpoint`, or an address.
+    /// Default: `issuer`; under `rules = "openid"` `issuer` and `token_endpoint`.
+    #[serde(default)]
+    pub client_assertion_audiences: Option<Vec<String>>,
     /// Two may be valid at once, so that rotation needs no appointment. None for `private_key_jwt`.
     #[serde(default)]
     pub secrets: Vec<ClientSecret>,
