@@ -45,12 +45,12 @@ pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::{Running, Sockets};
-use self::settled::{allowed, identity_source, limits, rates, rules, workers};
+use self::settled::{allowed, identity_source, limits, login_room, rates, rules, workers};
 use self::snapshot::Successor;
 pub use self::store::probe_store;
 use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
-use crate::actor::{Logins, Logouts, Means};
+use crate::actor::{Logins, Logouts, Means, UnseenLogins};
 use crate::audit::Audit;
 use crate::config::{Current, Loaded};
 use crate::env::Env;
@@ -221,6 +221,7 @@ impl Program {
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
             ongoing,
+            unseen: UnseenLogins::new(login_room(&settings.limits), &metrics),
             identity_source: identity_source(loaded),
             identity_rules: rules(loaded),
             callback_base: format!("{}/api/v2/callback/", settings.base_url),

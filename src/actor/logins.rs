@@ -15,7 +15,9 @@ use super::login::{LoginActor, Take};
 use super::means::Means;
 use super::ongoing::Spot;
 use super::steps::{self, BrowserStep};
+use super::unseen::unseen_end;
 use crate::audit::Name;
+use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::grant::store_code;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
@@ -23,7 +25,7 @@ use crate::login::{Answer, Answered, Login, Request, Spent, State, Ticket};
 use crate::protocol::acr::Level;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{Draft, Record};
+use crate::store::{Draft, Kind, Record};
 use crate::telemetry::trace;
 
 /// Dead addresses are swept out each time this many actors have been started.
@@ -164,8 +166,13 @@ impl Logins {
     /// Admits a login: its record is stored, its actor wakes with the first step.
     ///
     /// # Errors
-    /// `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is left behind.
-    pub async fn open(&self, mut request: AuthorizationRequest, wanted: Vec<Subject>) -> Result<Opened, Unserved> {
+    /// `NetworkCrowded`, `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is left behind.
+    pub async fn open(
+        &self,
+        mut request: AuthorizationRequest,
+        wanted: Vec<Subject>,
+        network: Option<ClientNetwork>,
+    ) -> Result<Opened, Unserved> {
         let means = &self.means;
         means.grants.audit.admits().map_err(Unserved)?;
         let now = means.env.now();
@@ -189,11 +196,22 @@ impl Logins {
         let expires_at = ticket.expires_at;
         let login = Login::open(ticket);
         let value = serde_json::to_vec(&login).map_err(|_| Unserved(ErrorCode::Internal))?;
-        let draft = Draft { value, expires_at: steps::keep_until(&login, now), families: Arc::default() };
-        means.store.insert(steps::key(&hash), draft, now).await.map_err(|fault| Unserved(store_code(&fault)))?;
+        if let Some(network) = network {
+            let used = means.store.usage(Kind::Login);
+            let admitted = means.unseen.admit(&hash, (network, value.len()), used, now);
+            admitted.map_err(|_| Unserved(ErrorCode::NetworkCrowded))?;
+        }
+        // The page is fetched at once: a login that nobody looks at ends soon.
+        let unread_until = Some(unseen_end(&login.ticket));
+        let stored_until = steps::keep_until(&login, now);
+        let draft = Draft { value, expires_at: stored_until, unread_until, families: Arc::default() };
+        if let Err(fault) = means.store.insert(steps::key(&hash), draft, now).await {
+            means.unseen.remove(&hash);
+            return Err(Unserved(store_code(&fault)));
+        }
         means.metrics.login_reached(login.state.name());
         means.ongoing.sweep(now, &means.metrics);
-        means.ongoing.moved(expires_at, None, Spot::of(&login));
+        means.ongoing.moved(unseen_end(&login.ticket), None, Spot::of(&login));
         let audit = &means.grants.audit;
         audit.tell(|| audited::of(Name::AuthorizationReceived, &login).level(login.ticket.request.level));
         Ok(Opened { cookie: Secret::new(cookie), hash, expires_at })
@@ -242,14 +260,15 @@ impl Logins {
         Ok(found.map(stored_login).transpose()?.map(|login| login.standing()))
     }
 
-    /// Loads several logins in one store call, in the order of `hashes`; `None` for one that is unknown or expired.
+    /// Loads several logins in one store call, in the order of `hashes`; `None` for one that is unknown, expired or written by
+    /// a newer release.
     ///
     /// # Errors
     /// `StoreUnavailable`.
     pub async fn load_many(&self, hashes: &[InteractionHash]) -> Result<Vec<Option<StoredLogin>>, ErrorCode> {
         let keys: Vec<_> = hashes.iter().map(steps::key).collect();
         let found = self.means.store.load_many(&keys, self.means.env.now()).await.map_err(|fault| store_code(&fault))?;
-        found.into_iter().map(|record| record.map(stored_login).transpose()).collect()
+        Ok(found.into_iter().map(|record| stored_login(record?).ok()).collect())
     }
 
     async fn ask(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, Ended> {

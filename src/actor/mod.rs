@@ -29,6 +29,7 @@ mod reuse;
 mod sandbox;
 mod sign_in;
 mod steps;
+mod unseen;
 
 pub use choices::{ChoiceEntry, Obstacle};
 pub use health::Standing as Condition;
@@ -38,3 +39,4 @@ pub use means::Means;
 pub use registry::Connectors;
 pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};
 pub use sign_in::{SignInOutcome, TypedIn};
+pub use unseen::{UNSEEN_LIFE, UnseenLogins};

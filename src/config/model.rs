@@ -231,11 +231,19 @@ impl Default for Lifetimes {
     }
 }
 
+/// Room for each of `limits.logins`, where `limits.login_bytes` is absent: more than a login on its way takes as a rule.
+const BYTES_PER_LOGIN: usize = 2048;
+/// Room that there is at least: the largest login's.
+const LARGEST_LOGIN: usize = 64 << 10;
+
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Logins waiting at once; beyond it new ones get 503 with `Retry-After`.
     pub logins: usize,
+    /// Bytes of all logins' records together; beyond it new ones get 503 with `Retry-After`. A small request takes about
+    /// 1,300, the largest 12,700. Default: 2,048 for each of `limits.logins`.
+    pub login_bytes: Option<u64>,
     /// Sessions kept for single sign-on.
     pub sessions: usize,
     /// Codes, tokens and their tombstones; used client assertions as many again, at most half of them
@@ -267,10 +275,20 @@ pub struct Limits {
     pub remembered_logins: usize,
 }
 
+impl Limits {
+    /// Returns the room for logins in bytes.
+    #[must_use]
+    pub fn login_bytes(&self) -> usize {
+        let configured = self.login_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        configured.unwrap_or_else(|| self.logins.saturating_mul(BYTES_PER_LOGIN).max(LARGEST_LOGIN))
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             logins: 200_000,
+            login_bytes: None,
             sessions: 200_000,
             grants: 400_000,
             steps_in_flight: 1024,

@@ -293,6 +293,9 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
     for (key, value, range) in bounds {
         within(source, &format!("limits.{key}"), value, range, problems);
     }
+    if let Some(bytes) = limits.login_bytes {
+        within(source, "limits.login_bytes", bytes, (64 << 10, 1 << 40), problems);
+    }
 }
 
 fn choice(source: &Source, choice: &Choice, problems: &mut Vec<Problem>) {

@@ -59,7 +59,7 @@ impl Grants {
         };
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
-        let draft = Draft { value: encode(&record)?, expires_at, families };
+        let draft = Draft { value: encode(&record)?, expires_at, unread_until: None, families };
         if let Err(fault) = self.store.insert(code_key(code), draft, now).await {
             return Err(match fault {
                 // Another node, or an earlier try, was faster.

@@ -80,8 +80,12 @@ impl Grants {
             session.continue_from(before);
         }
         self.note(&mut session, grant);
-        let draft =
-            Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), families: Arc::default() };
+        let draft = Draft {
+            value: encode(&session)?,
+            expires_at: session.expires_at(&self.session_limits),
+            unread_until: None,
+            families: Arc::default(),
+        };
         match self.store.insert(session_key(cookie.reveal()), draft, now).await {
             Ok(_) => Ok(InSession::new(session, Begun::Now)),
             // The value is nobody else's: an earlier try to answer the same login has begun it. What that one continued may have

@@ -114,7 +114,7 @@ impl Grants {
         let access_token = self.env.entropy().token();
         record.token.issued_at = now;
         let families = [record.session.clone(), issued].into();
-        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, families };
+        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, unread_until: None, families };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
             // Its person signed out, or the code was used a second time (which said so itself), meanwhile.

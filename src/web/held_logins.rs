@@ -61,7 +61,8 @@ pub(super) async fn close_oldest(hub: &Hub, request: &HttpRequest, shown: &Inter
     // A store that is away closes nothing, and breaks no page.
     let Ok(stored) = read(hub, &held).await else { return };
     let (mut open, mut ended) = (Vec::new(), Vec::new());
-    for (login, stored) in stored {
+    // The login that is being looked at stays open, however old.
+    for (login, stored) in stored.into_iter().rev().filter(|(login, _)| login.hash != *shown) {
         match stored.map(|stored| stored.standing()) {
             Some(standing) if !standing.over && !standing.failed => open.push((standing.opened_at, &login.hash)),
             Some(standing) if standing.failed && !standing.displaced => {}
@@ -69,13 +70,13 @@ pub(super) async fn close_oldest(hub: &Hub, request: &HttpRequest, shown: &Inter
         }
     }
     open.sort_by_key(|(opened_at, _)| *opened_at);
-    let surplus = open.len().saturating_sub(MAX_OPEN_LOGINS);
+    let surplus = (open.len() + 1).saturating_sub(MAX_OPEN_LOGINS);
     let displaced = open.into_iter().take(surplus).map(|(_, hash)| async move {
         let closed = trace::apart(hub.logins.step(hash, Request::Displace, None)).await;
         closed.is_ok().then_some(hash)
     });
     ended.extend(futures_util::future::join_all(displaced).await.into_iter().flatten());
-    for hash in ended.into_iter().filter(|hash| *hash != shown) {
+    for hash in ended {
         add_cookie(response, &hub.cookies.forget_login(hash));
     }
 }

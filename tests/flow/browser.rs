@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix_web::cookie::Cookie;
 use actix_web::test::TestRequest;
 use passerelle::env::Timestamp;
+use passerelle::ids::InteractionHash;
 use url::form_urlencoded::{Serializer, parse};
 
 use super::federation::BASE;
@@ -158,6 +159,13 @@ impl<'h> Browser<'h> {
         let cookies = self.cookies.borrow();
         let logins = cookies.iter().filter(|(name, _)| name.starts_with(LOGIN));
         logins.map(|(name, kept)| (name.clone(), kept.value.clone())).collect()
+    }
+
+    /// The address of the only login's page.
+    pub fn interaction(&self) -> String {
+        let logins = self.logins();
+        let [(_, value)] = logins.as_slice() else { panic!("{} logins", logins.len()) };
+        format!("/api/v2/interaction/{}", InteractionHash::of_cookie(value))
     }
 
     /// How long the only login's cookie has still to live.
