@@ -24,6 +24,7 @@ mod readiness;
 mod register;
 mod reload;
 mod running;
+mod seals;
 pub mod service_manager;
 mod settled;
 mod snapshot;
@@ -136,7 +137,7 @@ impl Program {
         codes.wait_in(&store);
         store::share_blocks(&blocks, &store);
         let traces = traces.start();
-        let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
+        let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics, &store)?;
         let recent = audit::recent(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::remembered);
         let shared_keys = keys::share(keys, &settings.keys, &env, &audit);

@@ -347,7 +347,7 @@ fn by_library(client_id: &str, now: u64) -> Vec<(&'static str, Value, Value)> {
     let claims = |jti: &str, aud: Value, exp: u64| json!({ "iss": client_id, "sub": client_id, "aud": aud, "jti": jti, "iat": now, "exp": exp });
     let typed = json!({ "alg": "ES256", "kid": "notary-1", "typ": "JWT" });
     vec![
-        ("pyoidc", header(), claims("pyoidc", json!(token_endpoint), now + 600)),
+        ("pyoidc", header(), claims("pyoidc", json!([token_endpoint]), now + 600)),
         ("idpyoidc", header(), claims("idpyoidc", json!([token_endpoint]), now + 600)),
         ("Keycloak", typed.clone(), claims("keycloak", json!(token_endpoint), now + 10)),
         ("Spring Security", header(), claims("spring", json!([token_endpoint]), now + 60)),
