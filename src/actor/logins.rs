@@ -67,6 +67,8 @@ pub struct Standing {
     /// The service provider has its answer; the login's cookie may go in a minute.
     pub over: bool,
     pub failed: bool,
+    /// It was closed because too many younger ones are open in its browser.
+    pub displaced: bool,
     /// The connector through which somebody authenticated, once the service provider has its code.
     pub finished_with: Option<ConnectorId>,
 }
@@ -83,11 +85,40 @@ impl Standing {
             expires_at: ticket.expires_at,
             over: login.is_over(),
             failed: matches!(login.state, State::Failed(_)),
+            displaced: matches!(&login.state, State::Failed(failed) if failed.code() == ErrorCode::TooManyLogins),
             finished_with: match &login.state {
                 State::Answered(Answered::Granted { connector, .. }) => Some(connector.clone()),
                 _ => None,
             },
         }
+    }
+}
+
+/// A login as the store has it, without a step.
+pub struct StoredLogin(Login);
+
+impl StoredLogin {
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing::of(&self.0)
+    }
+
+    /// Returns whether the login waits for a callback with this `state`, or has accepted it last.
+    #[must_use]
+    pub fn expects_state(&self, state: &str) -> bool {
+        self.0.expects_state(state)
+    }
+
+    /// Returns whether the login can still go on.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        now < self.0.ticket.expires_at && !self.0.is_over() && !matches!(self.0.state, State::Failed(_))
+    }
+}
+
+impl std::fmt::Debug for StoredLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoredLogin(***)")
     }
 }
 
@@ -208,8 +239,17 @@ impl Logins {
     /// `StoreUnavailable`: it can't be told whether there is such a login.
     pub async fn glance(&self, hash: &InteractionHash) -> Result<Option<Standing>, ErrorCode> {
         let found = self.means.store.load(&steps::key(hash), self.means.env.now()).await.map_err(|fault| store_code(&fault))?;
-        let standing = |record: Record| serde_json::from_slice(&record.value).map(|login| Standing::of(&login));
-        found.map(standing).transpose().map_err(|_| ErrorCode::Internal)
+        Ok(found.map(stored_login).transpose()?.map(|login| login.standing()))
+    }
+
+    /// Loads several logins in one store call, in the order of `hashes`; `None` for one that is unknown or expired.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn load_many(&self, hashes: &[InteractionHash]) -> Result<Vec<Option<StoredLogin>>, ErrorCode> {
+        let keys: Vec<_> = hashes.iter().map(steps::key).collect();
+        let found = self.means.store.load_many(&keys, self.means.env.now()).await.map_err(|fault| store_code(&fault))?;
+        found.into_iter().map(|record| record.map(stored_login).transpose()).collect()
     }
 
     async fn ask(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, Ended> {
@@ -262,6 +302,10 @@ impl Logins {
             actors.remove(hash);
         }
     }
+}
+
+fn stored_login(record: Record) -> Result<StoredLogin, ErrorCode> {
+    serde_json::from_slice(&record.value).map(StoredLogin).map_err(|_| ErrorCode::Internal)
 }
 
 impl std::fmt::Debug for Logins {

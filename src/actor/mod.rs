@@ -32,7 +32,7 @@ mod steps;
 
 pub use choices::{ChoiceEntry, Obstacle};
 pub use health::Standing as Condition;
-pub use logins::{Ended, Logins, Reply, Standing, Unserved};
+pub use logins::{Ended, Logins, Reply, Standing, StoredLogin, Unserved};
 pub use logouts::{Departed, Logouts};
 pub use means::Means;
 pub use registry::Connectors;

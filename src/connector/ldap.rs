@@ -44,9 +44,6 @@ const WAIT: Duration = Duration::from_secs(60);
 const LONGEST_NAME: usize = 256;
 const LONGEST_PASSWORD: usize = 1024;
 
-/// Characters of an interactionHash, with which every `state` begins.
-const HASH: usize = 43;
-
 const CLIENT_ID: &str = "passerelle";
 
 pub struct LdapConnector {
@@ -102,7 +99,7 @@ impl LdapConnector {
 
     /// The entry whose password it is; `None` if there is none.
     async fn authenticated<'t>(&'t self, typed: &Typed, counted: &mut Counted<'t>) -> Result<Option<Entry>, Stop> {
-        counted.count(&self.logins, typed.state.get(..HASH).unwrap_or_default())?;
+        counted.count(&self.logins, typed.login.as_str())?;
         counted.count(&self.names, &format!("name {}", alike(typed.username.reveal())))?;
         let found = self.directory.find(&typed.username).await?;
         let Some(entry) = found.filter(|entry| !entry.dn.is_empty()) else {

@@ -108,6 +108,12 @@ impl Store for MeteredStore {
         self.counted(&self.of(key.kind).load, self.inner.load(key, now)).await
     }
 
+    /// Counted as one operation, of the first key's kind: it is one round trip.
+    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+        let Some(first) = keys.first() else { return Ok(Vec::new()) };
+        self.counted(&self.of(first.kind).load, self.inner.load_many(keys, now)).await
+    }
+
     async fn replace(
         &self,
         key: &Key,

@@ -177,6 +177,17 @@ pub trait Store: Send + Sync {
     /// `Unavailable`.
     async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault>;
 
+    /// Loads several records at once, in the order of `keys`: a store on a network is asked in one round trip.
+    /// # Errors
+    /// `Unavailable`.
+    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+        let mut records = Vec::with_capacity(keys.len());
+        for key in keys {
+            records.push(self.load(key, now).await?);
+        }
+        Ok(records)
+    }
+
     /// Replaces value and expiry (the families stay) if the record still has the expected version.
     /// # Errors
     /// `Unavailable`.

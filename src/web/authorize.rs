@@ -102,5 +102,8 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
     let mut response = see_other(&problem::interaction(&opened.hash));
     let cookie = hub.cookies.set_login(&opened.hash, &opened.cookie, hub.env.now(), opened.expires_at + login::AFTERLIFE);
     super::login::add_cookie(&mut response, &cookie);
+    for name in hub.cookies.surplus_logins(request) {
+        super::login::add_cookie(&mut response, &hub.cookies.forget_named(&name));
+    }
     response
 }

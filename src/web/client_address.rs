@@ -9,6 +9,7 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 use actix_web::HttpRequest;
 use actix_web::http::header::{FORWARDED, HeaderMap, HeaderName, X_FORWARDED_FOR};
 
+use crate::client_network::ClientNetwork;
 use crate::config::model::{AddressHeader, PublicListener};
 use crate::config::proxies::Network;
 
@@ -35,6 +36,12 @@ impl Proxies {
         // Without a peer, as in tests: all such count as one.
         let peer = request.peer_addr().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.ip());
         self.behind(peer, request.headers())
+    }
+
+    /// Returns the network of [`Self::client`].
+    #[must_use]
+    pub fn client_network(&self, request: &HttpRequest) -> ClientNetwork {
+        ClientNetwork::containing(self.client(request))
     }
 
     fn behind(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {

@@ -6,6 +6,7 @@ use serde_json::json;
 use super::fake_directory::{FakeDirectory, Said};
 use super::*;
 use crate::assurance::Level;
+use crate::client_network::ClientNetwork;
 use crate::config::model::ConnectorKind;
 use crate::connector::Sandbox;
 use crate::egress::shared::Guards;
@@ -47,7 +48,9 @@ impl World {
 
     async fn sign_in_to(&self, state: &str, username: &str, password: &str) -> Result<SignedIn, ErrorCode> {
         let secret = |text: &str| Secret::new(text.to_owned());
-        let typed = Typed { state: state.into(), username: secret(username), password: secret(password) };
+        let login = crate::ids::InteractionHash::new(state.get(..43).unwrap_or_default());
+        let network = ClientNetwork::containing([192, 0, 2, 1].into());
+        let typed = Typed { login, state: state.into(), username: secret(username), password: secret(password), network };
         self.connector.sign_in(typed).await.map_err(|fault| {
             for secret in ["ada", "right", "wrong", "u-1", "hub's own"] {
                 assert!(!fault.detail.contains(secret), "{secret} leaks: {}", fault.detail);

@@ -2,7 +2,7 @@
 
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use redis::Value;
+use redis::{Cmd, Value};
 
 use super::link::Trouble;
 use super::names::{Member, hash_of};
@@ -34,6 +34,23 @@ impl Store for RedisStore {
             Value::BulkString(bytes) => Ok(self.read(&place, &bytes)?.filter(|record| record.expires_at > now)),
             _ => Ok(None),
         }
+    }
+
+    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<Place> = keys.iter().map(|key| self.place(key)).collect();
+        let commands: Vec<Cmd> = places.iter().map(|place| read_command(&place.key)).collect();
+        let answer = self.link.ask_many("load", &commands).await?;
+        if parts(&answer).len() != places.len() {
+            return Err(unexpected());
+        }
+        let records = places.iter().zip(parts(&answer)).map(|(place, answer)| match answer {
+            Value::BulkString(bytes) => Ok(self.read(place, bytes)?.filter(|record| record.expires_at > now)),
+            _ => Ok(None),
+        });
+        records.collect()
     }
 
     async fn replace(
@@ -133,6 +150,12 @@ impl Store for RedisStore {
     fn count(&self, kind: Kind) -> usize {
         self.places.used(kind)
     }
+}
+
+fn read_command(key: &str) -> Cmd {
+    let mut command = redis::cmd(READ);
+    command.arg(key);
+    command
 }
 
 impl RedisStore {
