@@ -3,7 +3,7 @@ import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
 import { Browser, freePorts, random } from './harness.mjs';
-import { HUB, find, folderOf, onLoopback, recipe, replace, startHubForIdp, startProduct, without } from './recipes.mjs';
+import { HUB, find, folderOf, forgetHub, onLoopback, recipe, replace, startHubForIdp, startProduct, without } from './recipes.mjs';
 
 // bcrypt of "password", as Dex's own examples have it.
 const PASSWORDS = `
@@ -44,6 +44,9 @@ web:
   // The same browser again, with prompt=login: Dex asks for the password, and it is the same person.
   const browser = new Browser();
   const first = await hub.signIn('dex', authenticate, { browser });
+  forgetHub(browser);
+  const fresh = await hub.signIn('dex', authenticate, { browser });
+  assert.deepEqual([fresh.asked, fresh.claims.sub], [true, claims.sub]);
   const again = await hub.signIn('dex', authenticate, { browser, more: { prompt: 'login' } });
   assert.deepEqual([first.claims.sub, again.claims.sub, again.asked], [claims.sub, claims.sub, true]);
 });

@@ -7,7 +7,7 @@ import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
 import { Browser, freePorts, random } from './harness.mjs';
 import {
-  HUB, JANE, cache, everything, find, onLoopback, recipe, replace, startHubForIdp, startHubForSp, startProduct, succeed, throughHub,
+  HUB, JANE, cache, everything, find, forgetHub, onLoopback, recipe, replace, startHubForIdp, startHubForSp, startProduct, succeed, throughHub,
 } from './recipes.mjs';
 
 const VERSION = '26.4.7';
@@ -72,6 +72,10 @@ test('a person of Keycloak signs in and out with the files of its recipe', { ski
   assert.deepEqual(claims.amr.toSorted(), ['hub', 'pwd']);
   const again = await hub.signIn('keycloak', authenticate, { browser, more: { prompt: 'login' } });
   assert.deepEqual([again.asked, again.claims.sub], [true, claims.sub]);
+  // The trait that the page names: asked for an acr, Keycloak asks for the password, its own session notwithstanding.
+  forgetHub(browser);
+  const later = await hub.signIn('keycloak', authenticate, { browser });
+  assert.deepEqual([later.asked, later.claims.sub], [true, claims.sub]);
   const out = await browser.open(hub.signOutUrl(idToken), { stopAt: hub.postLogoutUri });
   assert.ok(out.url.startsWith(hub.postLogoutUri), `${out.status} ${out.url}\n${out.html}`);
 });

@@ -33,9 +33,8 @@ test('every recipe is in the index with its test, and says what it was tested wi
 test('every connector of a recipe passes the check, alone and in the hub that the index describes', async (t) => {
   const [port, privatePort] = await freePorts(2);
   const connectors = idps.map(hubsFile);
-  const settings = recipe('README').file('passerelle.toml').match(/^(identity_source|subject) = .*$/gm).join('\n');
   const config = configure({
-    port, privatePort, register: '', settings, connectors: Object.fromEntries(connectors.map(({ id, content }) => [id, content])),
+    port, privatePort, register: '', connectors: Object.fromEntries(connectors.map(({ id, content }) => [id, content])),
     sps: [], files: {
       ...Object.fromEntries(connectors.map(({ id }) => [`${id}.secret`, random(32)])),
       'glauth-ca.pem': readFileSync(path.join(root, 'tests/peers/recipes/ca.pem'), 'utf8'),
@@ -43,6 +42,8 @@ test('every connector of a recipe passes the check, alone and in the hub that th
     },
   });
   t.after(config.remove);
+  // The settings are the index's own; only the folder of connectors is elsewhere.
+  writeFileSync(path.join(config.folder, 'passerelle.toml'), `connectors = "connectors"\n${recipe('README').file('passerelle.toml')}`);
   for (const { id } of connectors) {
     const { status, out } = await run(program, ['check', 'connector', path.join(config.folder, `connectors/${id}.toml`), '--config', config.folder, '--json']);
     assert.equal(status, 0, `${id}: ${out}`);

@@ -14,7 +14,7 @@ test('Spring Security signs in with the files of its recipe', { skip, timeout: 9
   const app = `http://localhost:${port}`;
   const secret = random(32);
   const hub = await startHubForSp('hub-recipe-spring', {
-    files: { 'service-providers/spring.toml': replace(page.file('config/service-providers/spring.toml'), { [APP]: app }), 'spring.secret': secret },
+    files: { 'service-providers/spring-app.toml': replace(page.file('config/service-providers/spring-app.toml'), { [APP]: app }), 'spring-app.secret': secret },
   });
   t.after(hub.stop);
   const { folder, remove } = folderOf({ 'application.yml': replace(page.file('application.yml'), { [HUB]: hub.base, [APP]: app }) });

@@ -111,6 +111,11 @@ export async function startHubForSp(name, { files }) {
 /** What that identity provider says of the person who signs in by `throughHub`. */
 export const JANE = { name: 'Jane Marie Doe', email: 'jane@people.example', preferred_username: 'jane' };
 
+/** Ends the hub's session in a browser, and leaves all others: what an identity provider's own session does comes to light. */
+export function forgetHub(browser) {
+  for (const jar of browser.jar.values()) for (const name of jar.keys()) if (name.includes('passerelle')) jar.delete(name);
+}
+
 /** From the hub's choice page, as Jane, to the page that the service provider then shows, or to `stopAt`. */
 export async function throughHub(browser, choice, stopAt) {
   const login = await choose(browser, choice, 'real', stopAt);
