@@ -116,8 +116,6 @@ pub(super) fn check(source: &Source, kind: &LdapKind, folder: &Path, problems: &
     if kind.filter.matches(USERNAME).count() == 0 {
         told("filter", "has no {username}, so that everybody would be the same entry", "write it as \"(uid={username})\"");
     }
-    if kind.ca.as_ref().is_some_and(|path| !folder.join(path).is_file()) {
-        told("ca", "names a file that is missing", "put the file there; the path counts from the configuration folder");
-    }
+    problems.extend(source.missing_file("kind.ldap.ca", folder, kind.ca.as_deref()));
     problems.extend(source.not_hosts("kind.ldap.internal_hosts", &kind.internal_hosts));
 }
