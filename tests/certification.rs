@@ -220,7 +220,8 @@ fn the_set_up_for_a_run_loads_as_it_is_written() {
     }
     let client = &files.last().unwrap().1;
     write("service-providers/client2.toml", &client.replace("client_id = \"client\"", "client_id = \"client2\""));
-    let post = client.replace("client_id = \"client\"", "client_id = \"post\"").replace("client_secret_basic", "client_secret_post");
+    let post =
+        client.replace("client_id = \"client\"", "client_id = \"post\"").replace("client_secret_basic", "client_secret_post");
     write("service-providers/post.toml", &post);
     let secret = "a-secret-of-at-least-thirty-two-characters";
     let environment: Environment =

@@ -222,11 +222,7 @@ async fn perform(means: &Means, login: &Login, effect: Effect, fault_detail: &mu
         Effect::Complete(attempt, arrival) => {
             let connector = attempt.connector.clone();
             Report::Authenticated(match means.connectors.handle(&connector) {
-                Ok(handle) => handle
-                    .complete(attempt, arrival)
-                    .await
-                    .map(Box::new)
-                    .map_err(|fault| told(&connector, fault)),
+                Ok(handle) => handle.complete(attempt, arrival).await.map(Box::new).map_err(|fault| told(&connector, fault)),
                 Err(code) => Err(code),
             })
         }

@@ -102,7 +102,9 @@ fn explanations_of_a_login_are_printable_and_take_bounded_room() {
     let details: Vec<_> = told.moments.iter().filter_map(|moment| moment.detail.as_deref()).collect();
     assert_eq!(details.len(), MAX_DETAILS);
     assert!(details[MAX_DETAILS - 1].starts_with("99?[31m?xxx"), "the last ones stay");
-    assert!(details.iter().all(|detail| detail.len() == MAX_DETAIL_CHARS && detail.chars().all(|c| c == ' ' || c.is_ascii_graphic())));
+    assert!(
+        details.iter().all(|detail| detail.len() == MAX_DETAIL_CHARS && detail.chars().all(|c| c == ' ' || c.is_ascii_graphic()))
+    );
 }
 
 #[test]

@@ -274,9 +274,7 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
         }
         None => {}
     }
-    let mapped = |level: &Level| {
-        file.acr.levels().any(|(listed, _)| listed == *level) || file.assumed_level == Some(*level)
-    };
+    let mapped = |level: &Level| file.acr.levels().any(|(listed, _)| listed == *level) || file.assumed_level == Some(*level);
     let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
     if let (Some(level), false) = (missing, file.acr.lists_nothing() && file.assumed_level.is_none()) {
         let what = format!("does not say what the identity provider calls {}", level.as_str());

@@ -7,8 +7,8 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-pub use super::audit::AuditLog;
 use super::acr_table::AcrTable;
+pub use super::audit::AuditLog;
 use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
 pub use super::metrics::MetricLabels;

@@ -339,7 +339,11 @@ impl Upstream {
 
 /// Names the returned `acr` to the operator, who decides whether it stands for a level.
 fn unlisted_acr(value: &str, agreement: &Agreement) -> ConnectorFault {
-    let shown = if value.is_empty() { "an empty acr, or one that is no string".to_owned() } else { format!("acr \"{}\"", code_flow::printable(value, 64)) };
+    let shown = if value.is_empty() {
+        "an empty acr, or one that is no string".to_owned()
+    } else {
+        format!("acr \"{}\"", code_flow::printable(value, 64))
+    };
     let advice = match agreement.assumed {
         Some(_) => "assumed_level counts only where none is returned; list the value, or set ignore_acr = true",
         None => "list the value, if it stands for a level",

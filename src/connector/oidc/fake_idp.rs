@@ -243,15 +243,10 @@ pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<O
     )
 }
 
-const LEVELS: &str = "levels = { lowest = \"eidas1\", highest = \"eidas2\" }\nacr = { eidas1 = [\"low\"], eidas2 = [\"substantial\"] }";
+const LEVELS: &str =
+    "levels = { lowest = \"eidas1\", highest = \"eidas2\" }\nacr = { eidas1 = [\"low\"], eidas2 = [\"substantial\"] }";
 
-fn connector_of(
-    issuer: &str,
-    levels: &str,
-    more: &str,
-    internal: &str,
-    means: Means,
-) -> Result<OidcConnector, ConnectorRefused> {
+fn connector_of(issuer: &str, levels: &str, more: &str, internal: &str, means: Means) -> Result<OidcConnector, ConnectorRefused> {
     let with_secret = !more.contains("private_key_jwt");
     let secret = if with_secret { "client_secret = { env = \"X\" }" } else { "" };
     let text = format!(

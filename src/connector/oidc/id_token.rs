@@ -63,9 +63,8 @@ fn code_of(fault: OpenFault) -> ErrorCode {
 
 /// Core, 2: the claims that every ID token has. The fault names the claim, and never its value.
 fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorFault> {
-    let is_audience = |value: &Value| {
-        value.is_string() || value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
-    };
+    let is_audience =
+        |value: &Value| value.is_string() || value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
     let required: [(&str, fn(&Value) -> bool); 5] = [
         ("iss", Value::is_string),
         ("sub", Value::is_string),
@@ -83,10 +82,35 @@ fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorFau
 
 /// The standard claims that the crate refuses where they are of another type than the standard's.
 const TYPED_CLAIMS: [&str; 29] = [
-    "acr", "address", "amr", "at_hash", "auth_time", "azp", "birthdate", "c_hash", "email", "email_verified",
-    "exp", "family_name", "gender", "given_name", "iat", "locale", "middle_name", "name", "nickname", "nonce",
-    "phone_number", "phone_number_verified", "picture", "preferred_username", "profile", "updated_at", "website",
-    "zoneinfo", "aud",
+    "acr",
+    "address",
+    "amr",
+    "at_hash",
+    "auth_time",
+    "azp",
+    "birthdate",
+    "c_hash",
+    "email",
+    "email_verified",
+    "exp",
+    "family_name",
+    "gender",
+    "given_name",
+    "iat",
+    "locale",
+    "middle_name",
+    "name",
+    "nickname",
+    "nonce",
+    "phone_number",
+    "phone_number_verified",
+    "picture",
+    "preferred_username",
+    "profile",
+    "updated_at",
+    "website",
+    "zoneinfo",
+    "aud",
 ];
 
 /// Names the standard claims without which the crate takes the token.

@@ -39,7 +39,10 @@ async fn a_hostile_acr_is_bounded_and_printable_in_the_operators_line() {
     let world = World::new().await;
     world.script().claims["acr"] = json!(format!("\u{1b}[2J\u{202e}\n\"{}", "x".repeat(5_000)));
     let refused = fault(&world, world.attempt().await).await;
-    assert!(refused.detail.len() < 300 && refused.detail.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()), "{refused}");
+    assert!(
+        refused.detail.len() < 300 && refused.detail.bytes().all(|byte| byte == b' ' || byte.is_ascii_graphic()),
+        "{refused}"
+    );
     assert!(!refused.detail.contains("ignore_acr"), "there is no assumed_level to count instead: {refused}");
 }
 
