@@ -193,6 +193,7 @@ mod tests {
             now: OPENED,
             fresh: &fresh,
             gate: &gate,
+            registered: &|_| Ok(()),
             consent: crate::login::ConsentPolicy::None,
             callback_base: "",
             session: None,
