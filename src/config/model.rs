@@ -156,7 +156,8 @@ pub struct VersionedKey {
     pub derivation: Option<u32>,
 }
 
-/// The subjects' key by reference, and how names are folded before it.
+/// A secret is never written in a configuration file: write `{ file = "path" }` or `{ env = "NAME" }`; and how names are
+/// folded before the key is used.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SubjectKeyRef {

@@ -81,14 +81,19 @@ test('check refuses a connector that does not say that its identities are verifi
 });
 
 test('a key that `keys new` makes is for the newest derivation without a word in the configuration', () => {
-  const { folder, remove } = configure({ port, privatePort: port, sps: [], connectors: {}, settings: '' });
+  const [sp] = Object.values(sps);
+  const { folder, remove } = configure({ port, privatePort: port + 1, sps: [{ ...sp, redirectUris: [sp.redirectUri] }], connectors: {} });
   try {
-    rmSync(path.join(folder, 'subject.key'));
+    for (const made of ['subject.key', 'keys']) rmSync(path.join(folder, made), { recursive: true });
     execFileSync(program, ['keys', 'new', '--dir', path.join(folder, 'keys'), '--subject-key', path.join(folder, 'subject.key')], { stdio: 'pipe' });
     assert.ok(readFileSync(path.join(folder, 'subject.key'), 'utf8').startsWith('derivation-2.'));
     const settings = path.join(folder, 'passerelle.toml');
     writeFileSync(settings, readFileSync(settings, 'utf8').replace(', derivation = 2', ''));
-    const check = () => spawnSync(program, ['check', '--config', folder], { encoding: 'utf8' }).stdout;
+    const check = () => {
+      const { status, stdout } = spawnSync(program, ['check', '--config', folder], { encoding: 'utf8' });
+      assert.equal(status, 0, stdout);
+      return stdout;
+    };
     assert.ok(!check().includes('derivation'), check());
     writeFileSync(path.join(folder, 'subject.key'), random(48));
     assert.match(check(), /subject_key: has derivation 1/);
