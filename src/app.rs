@@ -206,6 +206,7 @@ impl Program {
                 code: settings.lifetimes.code(),
                 access_token: settings.lifetimes.access_token(),
                 id_token: settings.lifetimes.id_token(),
+                openid_id_token: settings.lifetimes.openid_id_token(),
             },
             session_limits,
         });

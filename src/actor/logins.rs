@@ -22,7 +22,7 @@ use crate::env::Timestamp;
 use crate::grant::store_code;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
 use crate::login::{Answer, Answered, Login, Request, Spent, State, Ticket};
-use crate::protocol::acr::Level;
+use crate::protocol::acr::Demand;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::{Draft, Kind, Record};
@@ -62,7 +62,7 @@ pub struct Reply {
 pub struct Standing {
     pub client_id: ClientId,
     pub support_id: SupportId,
-    pub level: Level,
+    pub demand: Demand,
     pub ui_locales: Vec<String>,
     pub opened_at: Timestamp,
     pub expires_at: Timestamp,
@@ -81,7 +81,7 @@ impl Standing {
         Self {
             client_id: ticket.request.client_id.clone(),
             support_id: ticket.support_id.clone(),
-            level: ticket.request.level,
+            demand: ticket.request.demand(),
             ui_locales: ticket.request.ui_locales.clone(),
             opened_at: ticket.opened_at,
             expires_at: ticket.expires_at,

@@ -201,6 +201,7 @@ mod tests {
             now: OPENED,
             fresh: &fresh,
             gate: &gate,
+            registered: &|_| Ok(()),
             consent: crate::login::ConsentPolicy::None,
             callback_base: "",
             session: None,

@@ -128,7 +128,8 @@ pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorI
 
 const fn state(connector: &ConnectorFacts) -> gate::Connector {
     if connector.enabled {
-        gate::Connector::On { lowest: connector.levels.lowest, highest: connector.levels.highest }
+        let ConnectorFacts { levels, reauthenticates, .. } = connector;
+        gate::Connector::On { lowest: levels.lowest, highest: levels.highest, reauthenticates: *reauthenticates }
     } else {
         gate::Connector::Off
     }
@@ -143,6 +144,7 @@ impl Gate for Connectors {
             Closed::Suspended => ErrorCode::IdpBlockedForService,
             Closed::ServiceProviderInactive | Closed::Blocked => ErrorCode::GateClosed,
             Closed::LevelTooHigh | Closed::LevelTooLow => ErrorCode::AcrTooLow,
+            Closed::ReauthenticationUnproven => ErrorCode::IdpReauthenticationUnproven,
         })
     }
 }

@@ -47,7 +47,7 @@ impl Connectors {
     /// Whether this login may use this connector, as far as can be said before the person is known (decisions 1).
     #[must_use]
     pub fn admits(&self, id: &ConnectorId, standing: &Standing) -> bool {
-        !standing.over && !standing.failed && self.may(&standing.client_id, id, At::Asked(standing.level)).is_ok()
+        !standing.over && !standing.failed && self.may(&standing.client_id, id, At::Asked(standing.demand)).is_ok()
     }
 
     /// Judges what was typed, within the connector's limits of calls and time.

@@ -20,6 +20,7 @@ use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_code};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Nodes, Report, Request, Save, Step, Then, World};
+use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
 use crate::store::{Key, Kind, Loaded, Reach, Replaced, Version};
@@ -143,6 +144,7 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
     let (mut spot, mut chosen) = (Spot::of(&login), login.state.connector().cloned());
     let sp = login.ticket.request.client_id.clone();
     let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);
+    let registered = |request: &AuthorizationRequest| means.federation.load().check_registration(request);
     let consent = match means.federation.load().active(&sp).map(|sp| sp.registration.consent) {
         Some(Consent::Required) => ConsentPolicy::Required,
         Some(Consent::None) => ConsentPolicy::None,
@@ -152,6 +154,7 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
         now,
         fresh: means.env.entropy(),
         gate: &gate,
+        registered: &registered,
         consent,
         callback_base: &means.callback_base,
         session: browser.session.as_ref(),
@@ -223,7 +226,9 @@ async fn perform(means: &Means, login: &Login, effect: Effect, fault_detail: &mu
         Effect::Complete(attempt, arrival, network) => {
             let connector = attempt.connector.clone();
             Report::Authenticated(match means.connectors.handle(&connector) {
-                Ok(handle) => handle.complete(attempt, arrival, network).await.map(Box::new).map_err(|fault| told(&connector, fault)),
+                Ok(handle) => {
+                    handle.complete(attempt, arrival, network).await.map(Box::new).map_err(|fault| told(&connector, fault))
+                }
                 Err(code) => Err(code),
             })
         }

@@ -56,6 +56,8 @@ pub enum LevelFault {
     Unlisted,
     #[error("{obtained:?} is lower than the {needed:?} that was needed")]
     TooLow { obtained: Level, needed: Level },
+    #[error("{obtained:?} is none of the levels of an essential acr claim")]
+    NotRequired { obtained: Level },
     #[error("no value, and the connector's file has no `assumed_level` (which may only be eidas1)")]
     Missing,
 }
@@ -66,6 +68,7 @@ impl LevelFault {
         match self {
             Self::Unlisted => ErrorCode::AcrUnlisted,
             Self::TooLow { .. } => ErrorCode::AcrTooLow,
+            Self::NotRequired { .. } => ErrorCode::AcrNotRequired,
             Self::Missing => ErrorCode::AcrMissing,
         }
     }

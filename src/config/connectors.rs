@@ -10,7 +10,7 @@ use crate::protocol::acr::{Level, Platform};
 use super::acr_table::AcrTable;
 use super::blocks::Block;
 use super::logo::Logo;
-use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, SecretRef, Settings};
+use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, IdentityProof, KINDS, SecretRef, Settings, SubjectSource};
 use super::problem::Problem;
 use super::quotas::rate;
 use super::settings::within;
@@ -69,7 +69,7 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
 /// # Errors
 /// Every problem of that file.
 pub fn configured(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
-    let Draft { id, file, client_secret, logo, blocks, problems } = draft(source, sandbox, context);
+    let Draft { id, file, client_secret, logo, blocks, problems, .. } = draft(source, sandbox, context);
     match file {
         Some(file) if problems.is_empty() => Ok(ConfiguredConnector { id, file, client_secret, logo, blocks }),
         _ => Err(problems),
@@ -86,16 +86,22 @@ pub struct Draft {
     pub logo: Option<Logo>,
     pub blocks: Vec<Block>,
     pub problems: Vec<Problem>,
+    /// What [`check_identity`] says of it.
+    pub refused: Option<Problem>,
 }
 
 /// Reads and checks one file, and gives what there is of it.
 #[must_use]
-pub fn read_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Draft {
+pub fn read_file(path: &Path, sandbox: Sandbox, subject: SubjectSource, context: &Context<'_>) -> Draft {
     match Source::read(path) {
-        Ok(source) => draft(&source, sandbox, context),
+        Ok(source) => {
+            let draft = draft(&source, sandbox, context);
+            let refused = draft.file.as_ref().and_then(|file| check_identity(&source, file, subject));
+            Draft { refused, ..draft }
+        }
         Err(problem) => {
             let problems = name_problem(path).into_iter().chain([problem]).collect();
-            Draft { id: id_of(path), file: None, client_secret: None, logo: None, blocks: Vec::new(), problems }
+            Draft { id: id_of(path), file: None, client_secret: None, logo: None, blocks: Vec::new(), problems, refused: None }
         }
     }
 }
@@ -114,7 +120,7 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     let id = id_of(source.path());
     let mut problems: Vec<Problem> = name_problem(source.path()).into_iter().collect();
     let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else {
-        return Draft { id, file: None, client_secret: None, logo: None, blocks: Vec::new(), problems };
+        return Draft { id, file: None, client_secret: None, logo: None, blocks: Vec::new(), problems, refused: None };
     };
     let client_secret = check(source, &file, sandbox, context, &mut problems);
     let path = match &mut file.kind {
@@ -128,7 +134,7 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     }
     let logo = logo(source, &file, source.path().parent().unwrap_or(Path::new("")), &mut problems);
     let blocks = blocks::of_file(source, &id, &file.block, &mut problems);
-    Draft { id, file: Some(file), client_secret, logo, blocks, problems }
+    Draft { id, file: Some(file), client_secret, logo, blocks, problems, refused: None }
 }
 
 fn check(
@@ -353,6 +359,21 @@ pub fn without_category(connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
     unknown.map(warning).collect()
 }
 
+/// With `subject = "pivot"` an identity provider decides whom its user is, register or not: one whose users edit their own
+/// attributes would let each of them be anybody. So `check` refuses a connector that doesn't say that it verifies them. The
+/// sandbox lets anyone be anyone on purpose.
+#[must_use]
+pub fn check_identity(source: &Source, file: &ConnectorFile, subject: SubjectSource) -> Option<Problem> {
+    let is_trusted = file.identity == Some(IdentityProof::Verified) || matches!(file.kind, ConnectorKind::Persona(_));
+    (subject == SubjectSource::Pivot && !is_trusted).then(|| {
+        let what = "is missing, and subject = \"pivot\" takes who a person is from the claims of this identity provider: if its \
+            users can edit them, any of them can sign in as anybody";
+        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person; else remove this \
+            connector, or set subject = \"provider\" in passerelle.toml";
+        source.problem("identity", what, mend)
+    })
+}
+
 /// What holds, but is for tests only, or of no use on this platform.
 pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform) -> Vec<Problem> {
     let mut warnings = Vec::new();
@@ -361,6 +382,16 @@ pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform
         let what = format!("is below {}, the least that this platform asks: nobody can choose it", lowest.as_str());
         let mend = "remove the file, or raise levels if the identity provider proves more";
         warnings.push(Problem { key: "levels.highest".into(), ..problem_of_file(path, &what, mend) });
+    }
+    if !connector.file.kind.reauthenticates() {
+        let what = "gives no proof of when a person authenticated: requests with prompt=login, the default under federation rules, \
+            and with max_age are not offered this identity provider";
+        let mend = "set reauthenticates = true beside auth_time if you know that it asks for the password each time";
+        let key = match &connector.file.kind {
+            ConnectorKind::Oauth2(_) => "kind.oauth2.auth_time",
+            ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => "kind.oidc.auth_time",
+        };
+        warnings.push(Problem { key: key.into(), ..problem_of_file(path, what, mend) });
     }
     let without_tls = match &connector.file.kind {
         ConnectorKind::Oidc(oidc) if oidc.insecure_http => Some("kind.oidc.insecure_http"),

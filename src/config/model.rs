@@ -58,7 +58,7 @@ pub struct Settings {
     pub home_country: String,
     /// Key of the pairwise subjects, version 1: at least 32 bytes. It must never change.
     #[serde(default)]
-    pub subject_key: Option<SecretRef>,
+    pub subject_key: Option<SubjectKeyRef>,
     /// Instead of `subject_key`, once there is a second version: all of them, for the service providers that know them.
     #[serde(default)]
     pub subject_keys: Vec<VersionedKey>,
@@ -156,6 +156,26 @@ pub struct VersionedKey {
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
+    /// As in `subject_key`. One key may serve two versions whose derivations differ.
+    #[serde(default)]
+    pub derivation: Option<u32>,
+}
+
+/// A secret is never written in a configuration file: write `{ file = "path" }` or `{ env = "NAME" }`; and how names are
+/// folded before the key is used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubjectKeyRef {
+    /// Path, relative to the configuration folder; a trailing line end is cut.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// Name of an environment variable.
+    #[serde(default)]
+    pub env: Option<String>,
+    /// Version of the derivation, which must never change for a version of the key: 2, or 1 for a hub whose users know their
+    /// `sub` by it. Default: what the key says, if `passerelle keys new` made it; else 1. docs/subject.md
+    #[serde(default)]
+    pub derivation: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -212,6 +232,8 @@ pub struct Lifetimes {
     pub access_token_seconds: u64,
     /// Life of an ID token, from the token answer.
     pub id_token_seconds: u64,
+    /// Life of an ID token of a service provider under `rules = "openid"`, whose clock may differ by as much.
+    pub openid_id_token_seconds: u64,
     /// From authorize to code. Default: 1800 on standard, 600 on high.
     pub login_seconds: Option<u64>,
     /// A session's life without use. Default: 1800 on standard, 600 on high.
@@ -226,6 +248,7 @@ impl Default for Lifetimes {
             code_seconds: 30,
             access_token_seconds: 60,
             id_token_seconds: 60,
+            openid_id_token_seconds: 300,
             login_seconds: None,
             session_idle_seconds: None,
             session_seconds: None,
@@ -425,6 +448,10 @@ pub struct ServiceProvider {
     /// High platform: the only way there is, and so the default.
     #[serde(default)]
     pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
+    /// Puts the claims of the granted scopes into the ID token too, for software that reads nothing else. Under
+    /// `rules = "openid"` only.
+    #[serde(default)]
+    pub id_token_claims: bool,
     /// Refuses authorization requests without PKCE.
     #[serde(default)]
     pub require_pkce: bool,
@@ -539,6 +566,10 @@ pub struct ConnectorFile {
     /// What this identity provider's `mfa` stands for, as `["pwd", "otp"]`.
     #[serde(default)]
     pub mfa: Vec<String>,
+    /// `"verified"`: this identity provider checks who its users are, and they can't edit the pivot identity themselves.
+    /// Needed where `subject = "pivot"`: a user who edits their own name and birth data could sign in as anybody.
+    #[serde(default)]
+    pub identity: Option<IdentityProof>,
     /// How much may be asked of this identity provider at once.
     #[serde(default)]
     pub limits: ConnectorLimits,
@@ -553,6 +584,14 @@ pub struct ConnectorFile {
     pub unmapped_claims: Unmapped,
     /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.ldap]`, `[kind.persona]`.
     pub kind: ConnectorKind,
+}
+
+/// What an identity provider does about the identities that it delivers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IdentityProof {
+    /// It checks them, by documents or in person.
+    Verified,
 }
 
 /// A kill switch, written in the connector's file. `passerelle idp block` sets one without a file.
@@ -664,6 +703,19 @@ pub enum ConnectorKind {
     Persona(PersonaKind),
 }
 
+impl ConnectorKind {
+    /// Returns true if the hub may offer it to requests for a new authentication. A kind whose password the hub itself asks
+    /// for proves one.
+    #[must_use]
+    pub fn reauthenticates(&self) -> bool {
+        match self {
+            Self::Oidc(kind) => kind.auth_time == AuthTimeSource::Claim || kind.reauthenticates,
+            Self::Oauth2(kind) => kind.reauthenticates,
+            Self::Ldap(_) | Self::Persona(_) => true,
+        }
+    }
+}
+
 /// Every kind, as its table is called.
 pub const KINDS: [&str; 4] = ["oidc", "oauth2", "ldap", "persona"];
 
@@ -712,6 +764,11 @@ pub struct OidcKind {
     /// Where the time of authentication comes from.
     #[serde(default)]
     pub auth_time: AuthTimeSource,
+    /// With `auth_time = "callback"`: the operator knows that this identity provider heeds `prompt=login`. Without it nothing
+    /// proves a new authentication, and requests with `prompt=login` (the default under federation rules) or `max_age` are
+    /// not offered this identity provider.
+    #[serde(default)]
+    pub reauthenticates: bool,
     /// The identity provider understands `max_age`.
     #[serde(default)]
     pub max_age: bool,

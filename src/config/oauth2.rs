@@ -35,6 +35,10 @@ pub struct Oauth2Kind {
     pub subject_claim: String,
     /// Where the time of authentication comes from: `callback`, for such a provider tells none.
     pub auth_time: CallbackTime,
+    /// The operator knows that this provider heeds `reauthentication_params`. Without it requests with `prompt=login` (the
+    /// default under federation rules) or `max_age` are not offered this provider.
+    #[serde(default)]
+    pub reauthenticates: bool,
     /// Parameters that make this provider authenticate the person again, as `prompt = "login"`. They are always sent,
     /// for the callback's time counts as that of the authentication; whether they are heeded can't be seen.
     pub reauthentication_params: BTreeMap<String, String>,

@@ -7,7 +7,7 @@ use std::path::Path;
 use super::Context;
 use super::address::{self, Http};
 use super::connectors::resolved;
-use super::model::{OidcKind, UpstreamAuthMethod};
+use super::model::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::Source;
 use crate::ids::Secret;
@@ -52,6 +52,10 @@ pub(super) fn check(source: &Source, oidc: &OidcKind, folder: &Path, problems: &
         if let Some(end_session) = &endpoints.end_session {
             judge("endpoints.end_session", address::absolute(end_session, http));
         }
+    }
+    if oidc.reauthenticates && oidc.auth_time == AuthTimeSource::Claim {
+        let what = "has no effect: the ID token's auth_time proves each new authentication";
+        problems.push(source.problem("kind.oidc.reauthenticates", what, "remove it, or set auth_time = \"callback\""));
     }
     if oidc.client_id.trim().is_empty() {
         problems.push(source.problem("kind.oidc.client_id", "is empty", "write the id that the identity provider gave this hub"));

@@ -53,6 +53,7 @@ impl Grants {
                 support_id: grant.support_id.clone(),
                 level: grant.proven.level,
                 issued_at: now,
+                redirect_uri: None,
                 subjects_by_sector: self.subjects_by_sector(&grant)?,
                 trace: trace::of_login(),
             },

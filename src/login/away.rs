@@ -40,7 +40,7 @@ impl Away {
             let connector = self.attempt.connector;
             return ticket.back_to_choice(connector, code);
         }
-        if let Err(code) = (world.gate)(&attempt.connector, At::Asked(attempt.level)) {
+        if let Err(code) = (world.gate)(&attempt.connector, At::Asked(attempt.demand())) {
             return ticket.shut_out(&attempt.connector, code);
         }
         // Stored as closed before the code is used: a second callback can never reach the token endpoint.

@@ -4,8 +4,8 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::assurance::Level;
 use crate::assurance::amr::Told;
+use crate::assurance::{Demand, Level};
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 
@@ -54,6 +54,14 @@ pub struct Attempt {
     /// When the browser left.
     pub left_at: Timestamp,
     pub left: Left,
+}
+
+impl Attempt {
+    /// Returns what the browser was sent to the identity provider for.
+    #[must_use]
+    pub const fn demand(&self) -> Demand {
+        Demand { level: self.level, reauthentication: self.reauthenticate || self.max_age.is_some() }
+    }
 }
 
 /// The query of a callback, as received. Nothing in it is trusted yet.

@@ -177,6 +177,7 @@ catalogue! {
     UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
     IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
+    IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can not prove that the user has authenticated again, as the request demands.";
     IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
     PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
 
@@ -293,6 +294,7 @@ catalogue! {
     CodeVerifier = "Y042005" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code_verifier does not prove the code_challenge of the authorization request.";
     CodeGateClosed = "Y042006" 400 "invalid_grant" Info Policy Operator "error-bad-request" "The identity provider of this login can no longer be used for this service.";
     CodeRevoked = "Y042007" 400 "invalid_grant" Info User ServiceProvider "error-bad-request" "What the code stood for was revoked while it was being redeemed: the person has signed out, or the code was used twice.";
+    CodeRegistrationWithdrawn = "Y042320" 400 "invalid_grant" Warn Policy ServiceProvider "error-bad-request" "The redirect_uri or a scope of the authorization request is no longer registered for this client_id.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
     BearerTwice = "Y043002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header was sent more than once.";
     BearerOtherScheme = "Y043003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must use the scheme Bearer.";
@@ -313,6 +315,7 @@ catalogue! {
     AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not agreed with it.";
     AcrTooLow = "Y100002" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is lower than the one asked.";
     AcrMissing = "Y100003" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned no level of assurance.";
+    AcrNotRequired = "Y100320" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is none of the values of the essential acr claim.";
 
     // Y19: sessions. Y19, parameter, rule, as Y03: a logout request.
     LogoutHintMissing = "Y190101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A post_logout_redirect_uri was sent without the id_token_hint that must come with it.";
@@ -360,6 +363,8 @@ catalogue! {
     UserRefusedConsent = "Y420011" 403 "access_denied" Info User User "error-refused" "The user refused to share the information.";
     LoginRequired = "Y420012" 403 "login_required" Info User User "error-login-required" "The user must authenticate, and prompt=none forbids to ask.";
     ConsentRequired = "Y420013" 403 "consent_required" Info User User "error-consent-required" "The user must consent, and prompt=none forbids to ask.";
+    RedirectUriWithdrawn = "Y420320" 403 "access_denied" Warn Policy ServiceProvider "error-redirect-withdrawn" "The redirect_uri of this login is no longer registered for its client_id.";
+    ScopeWithdrawn = "Y420321" 403 "invalid_scope" Warn Policy ServiceProvider "error-scope-withdrawn" "A scope of this login is no longer granted to its client_id.";
     OtherUser = "Y420330" 403 "login_required" Info User User "error-login-required" "The authenticated user is not the one that id_token_hint or claims ask for.";
 
     // Y47: cross-site request forgery.

@@ -45,6 +45,7 @@ impl Sick {
         format!(
             r#"
 name = {{ en = "Sick account" }}
+identity = "verified"
 levels = {{ lowest = "eidas1", highest = "eidas1" }}
 acr = {{ eidas1 = ["eidas1"] }}
 {limits}

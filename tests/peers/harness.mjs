@@ -91,9 +91,9 @@ const REGISTERS = { standard: '[register.file]\npath = "register.csv"', high: ''
  * A folder with a whole configuration.
  * sps: [{ id, secret, redirectUris, postLogoutUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
  * base: the public address, where a proxy stands before the hub · limits, publicListener: lines more of these tables ·
- * register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
+ * replace: [from, to] in passerelle.toml · register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
  */
-export function configure({ port, privatePort, sps, connectors, settings = '', limits = '', publicListener = '', base = `http://localhost:${port}`, platform = 'standard', register = REGISTERS[platform], files = {} }) {
+export function configure({ port, privatePort, sps, connectors, settings = '', limits = '', publicListener = '', base = `http://localhost:${port}`, platform = 'standard', register = REGISTERS[platform], files = {}, replace = [] }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-peers-'));
   const write = (name, content, mode = 0o600) => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
@@ -101,7 +101,7 @@ export function configure({ port, privatePort, sps, connectors, settings = '', l
   };
   write('passerelle.toml', `platform = ${text(platform)}
 base_url = ${text(base)}
-subject_key = { file = "subject.key" }
+subject_key = { file = "subject.key", derivation = 2 }
 keys = "keys"
 connectors = "connectors"
 ${settings}
@@ -116,7 +116,7 @@ ${register}
 workers = 1
 reload_seconds = 1
 ${limits}
-`);
+`.replace(...(replace.length ? replace : ['', ''])));
   for (const [name, content] of Object.entries(files)) write(name, content);
   write('subject.key', random(48));
   write('admin.token', random(32));
@@ -146,6 +146,7 @@ export const IDP_CLIENT = 'passerelle-hub';
 
 /** A connector file for an OpenID Provider on loopback, at the levels of one platform. */
 export const oidcConnector = (issuer, extra = '', { secret = 'client_secret = { file = "idp.secret" }', levels = ['eidas1'] } = {}) => `name = { fr = "Fournisseur réel", en = "Real provider" }
+identity = "verified"
 levels = { lowest = ${text(levels[0])}, highest = ${text(levels.at(-1))} }
 acr = { ${levels.map((level) => `${level} = [${text(level)}]`).join(', ')} }
 [kind.oidc]

@@ -12,6 +12,10 @@ const PERSONS = {
     given_name: 'Personne', family_name: 'INCONNUE', birthdate: '1970-01-01', gender: 'female', birthplace: '75101', birthcountry: '99100',
   },
 };
+// Two people with equal birth data whose names differ in one vowel sign.
+for (const [login, name] of [['karan', 'करन'], ['kiran', 'किरन']]) {
+  PERSONS[login] = { given_name: name, family_name: 'शर्मा', birthdate: '1990-05-17', gender: 'male', birthplace: '75107', birthcountry: '99100' };
+}
 /** What an ordinary identity provider knows: the standard claims, by their scopes (OpenID Connect Core 1.0, 5.1 and 5.4). */
 const ORDINARY_PERSONS = {
   jane: {

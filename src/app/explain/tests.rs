@@ -4,7 +4,7 @@ use crate::protocol::registration::Rules;
 
 const ON: gate::Facts = gate::Facts {
     service_provider: gate::ServiceProvider::Active,
-    connector: gate::Connector::On { lowest: Eidas1, highest: Eidas3 },
+    connector: gate::Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
     pairing: gate::Pairing::Allowed,
 };
 
@@ -116,7 +116,10 @@ fn what_becomes_of_each_level_by_table() {
         (Platform::High, "eidas3", strong, Eidas3, sent("h"), vec![None, Some(Eidas3)], None, vec![None, None]),
     ];
     for (platform, acr_values, agreement, needed, sent, seen, absent, again) in rows {
-        let facts = gate::Facts { connector: gate::Connector::On { lowest: agreement.lowest, highest: agreement.highest }, ..ON };
+        let facts = gate::Facts {
+            connector: gate::Connector::On { lowest: agreement.lowest, highest: agreement.highest, reauthenticates: true },
+            ..ON
+        };
         let asked = authorize::level_asked(acr_values, None, Rules::Federation, platform);
         let Verdict::Open(way) = judge(platform, asked, &facts, &agreement) else { panic!("{acr_values} on {platform:?}") };
         assert_eq!((way.needed, way.sent), (needed, sent), "{acr_values} on {platform:?}");
@@ -145,7 +148,7 @@ fn what_makes_it_fail_by_table() {
     let inactive = gate::Facts { service_provider: gate::ServiceProvider::Inactive, ..ON };
     let off = gate::Facts { connector: gate::Connector::Off, ..ON };
     let blocked = gate::Facts { pairing: gate::Pairing::Blocked, ..ON };
-    let low = gate::Facts { connector: gate::Connector::On { lowest: Eidas1, highest: Eidas1 }, ..ON };
+    let low = gate::Facts { connector: gate::Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true }, ..ON };
     for (platform, acr_values, facts, said) in [
         (Platform::Standard, "eidas2", ON, "the request is refused with invalid_request (Y030503)"),
         (Platform::High, "eidas1", ON, "the request is refused with invalid_request (Y030504)"),

@@ -243,6 +243,38 @@ pub fn authenticated_at(
     };
     match oldest {
         Some(oldest) if auth_time < oldest - TOLERANCE => Err(not_again(auth_time, attempt, asked_login)),
-        _ => Ok(auth_time),
+        // A clock that is ahead, within the tolerance, must not date the authentication in the future.
+        _ => Ok(auth_time.min(now)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::assurance::Level;
+    use crate::login::samples::{OPENED, left};
+
+    #[test]
+    fn an_auth_time_of_a_clock_that_is_ahead_is_not_passed_on_as_the_future() {
+        let attempt = Attempt {
+            connector: "idp".into(),
+            state: String::new(),
+            nonce: String::new(),
+            verifier: Secret::new(String::new()),
+            redirect_uri: String::new(),
+            level: Level::Eidas1,
+            reauthenticate: true,
+            max_age: None,
+            left_at: OPENED,
+            left: left(),
+        };
+        let now = OPENED + Duration::from_secs(5);
+        for (auth_time, expected) in [(0, Ok(0)), (5, Ok(5)), (45, Ok(5)), (65, Ok(5)), (66, Err(ErrorCode::IdTokenAuthTime))] {
+            let claims = json!({ "auth_time": OPENED.seconds() + auth_time });
+            let at = authenticated_at(claims.as_object().unwrap(), &attempt, true, now).map_err(|fault| fault.code);
+            assert_eq!(at, expected.map(|seconds| OPENED + Duration::from_secs(seconds)), "{auth_time}");
+        }
     }
 }

@@ -189,7 +189,9 @@ fn the_gate_is_asked_at_every_door() {
 #[test]
 fn the_gate_judges_the_level_asked_before_and_the_one_obtained_after() {
     let mut stage = Stage::new(&[("acr_values", "eidas2")]);
-    stage.gate = |_, at| if at == At::Asked(Level::Eidas2) { Ok(()) } else { Err(ErrorCode::GateClosed) };
+    stage.gate = |_, at| {
+        if matches!(at, At::Asked(demand) if demand.level == Level::Eidas2) { Ok(()) } else { Err(ErrorCode::GateClosed) }
+    };
     stage.verifying();
     let seen = answer(stage.authenticated(Level::Eidas3));
     assert!(stage.told(&seen, ErrorCode::GateClosed));

@@ -15,7 +15,7 @@ pub(super) fn of(code: E) -> &'static str {
             "A kill switch of yours is in force: `passerelle idp list` says whose, why and until when."
         }
         E::IdpOff | E::IdpUnknown => "The connector's file is gone, or says enabled = false. Have the person take another one.",
-        E::GateClosed | E::AcrTooLow => {
+        E::GateClosed | E::AcrTooLow | E::AcrNotRequired => {
             "The service does not accept this identity provider, or asks for a higher level than it gives: \
              `passerelle acr explain --sp … --idp … --acr …` says what is asked and given."
         }
@@ -58,6 +58,14 @@ pub(super) fn of(code: E) -> &'static str {
         E::RedirectUriNotRegistered => {
             "The service sends another redirect_uri than its file lists. They are compared letter by letter: the service corrects \
              it, or you add it to the file after you have made sure of it."
+        }
+        E::RedirectUriWithdrawn | E::ScopeWithdrawn => {
+            "The service provider's file changed while the person was signing in: the redirect URI or a scope was removed. If that \
+             was not intended, put it back; else the person begins again at the service."
+        }
+        E::IdpReauthenticationUnproven => {
+            "The service demands a new authentication, and this identity provider proves none. If it asks for the password each \
+             time, write reauthenticates = true in the connector's file (docs/choice.md)."
         }
         _ if entry.code.starts_with("Y02") => match entry.mender {
             Mender::Operator => {

@@ -59,6 +59,7 @@ choice-unavailable-more = { $total ->
 }
 choice-cancel = Cancel and go back to “{ $service }”
 why-too-low = Sign-in not safe enough for this service
+why-no-reauthentication = Can not ask you to sign in again, which this service demands
 why-not-for-service = Can not be used for this service
 why-in-trouble = Out of order at the moment
 why-off = Closed at the moment
@@ -153,6 +154,9 @@ error-login-expired = This sign-in took too long.
 error-login-too-many = This sign-in was closed: too many were open.
 error-idp-blocked = Signing in with this account is suspended at the moment.
 error-idp-blocked-for-service = Signing in to this service with this account is suspended at the moment.
+error-idp-reauthentication = This service demands that you sign in again, and this account can not show that you did.
+error-redirect-withdrawn = The service has changed its address during your sign-in. Nothing was sent to it.
+error-scope-withdrawn = The service may no longer receive this information.
 error-gate = This account can not be used for this service.
 error-login-interrupted = The sign-in was cut off.
 error-cancelled = You cancelled the sign-in.

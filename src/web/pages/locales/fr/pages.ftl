@@ -62,6 +62,7 @@ choice-unavailable-more = { $total ->
 }
 choice-cancel = Annuler et revenir à « { $service } »
 why-too-low = Connexion pas assez sûre pour ce service
+why-no-reauthentication = Ne peut pas vous redemander de vous connecter, comme ce service l’exige
 why-not-for-service = Ne peut pas servir pour ce service
 why-in-trouble = En panne en ce moment
 why-off = Fermé en ce moment
@@ -156,6 +157,9 @@ error-login-expired = Cette connexion a pris trop de temps.
 error-login-too-many = Cette connexion a été fermée : trop de connexions étaient ouvertes.
 error-idp-blocked = La connexion avec ce compte est suspendue en ce moment.
 error-idp-blocked-for-service = La connexion à ce service avec ce compte est suspendue en ce moment.
+error-idp-reauthentication = Ce service exige que vous vous connectiez à nouveau, et ce compte ne peut pas montrer que vous l’avez fait.
+error-redirect-withdrawn = Le service a changé d’adresse pendant votre connexion. Rien ne lui a été envoyé.
+error-scope-withdrawn = Le service ne peut plus recevoir ces informations.
 error-gate = Ce compte ne peut pas être utilisé pour ce service.
 error-login-interrupted = La connexion a été coupée.
 error-cancelled = Vous avez annulé la connexion.
