@@ -16,6 +16,12 @@ impl ClientNetwork {
     pub fn containing(address: IpAddr) -> Self {
         Self(masked(address, 24, 48))
     }
+
+    /// Returns the network's address, IPv4 as IPv4-mapped IPv6, for keyed hashes alone.
+    #[must_use]
+    pub const fn octets(self) -> [u8; 16] {
+        self.0
+    }
 }
 
 impl fmt::Debug for ClientNetwork {

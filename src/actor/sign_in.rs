@@ -5,6 +5,7 @@ use std::time::Duration;
 use super::logins::Standing;
 use super::registry::Connectors;
 use crate::assurance::At;
+use crate::client_network::ClientNetwork;
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::grant::Gate as _;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
@@ -19,6 +20,8 @@ pub struct TypedIn {
     pub state: String,
     pub username: Secret<String>,
     pub password: Secret<String>,
+    /// The network that the form was sent from.
+    pub network: ClientNetwork,
 }
 
 /// What became of it.
@@ -49,9 +52,9 @@ impl Connectors {
 
     /// Judges what was typed, within the connector's limits of calls and time.
     pub async fn sign_in(&self, id: &ConnectorId, typed: TypedIn, standing: &Standing) -> SignInOutcome {
-        let TypedIn { login, state, username, password } = typed;
+        let TypedIn { login, state, username, password, network } = typed;
         let outcome = match self.handle(id) {
-            Ok(handle) => handle.sign_in(Typed { login, state, username, password }).await,
+            Ok(handle) => handle.sign_in(Typed { login, state, username, password, network }).await,
             Err(code) => return SignInOutcome::Failed(code),
         };
         match outcome {

@@ -213,11 +213,11 @@ async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
             Ok(handle) => handle.begin(departure).await.map_err(|fault| told(support_id.as_str(), &connector, &fault)),
             Err(code) => Err(code),
         }),
-        Effect::Complete(attempt, arrival) => {
+        Effect::Complete(attempt, arrival, network) => {
             let connector = attempt.connector.clone();
             Report::Authenticated(match means.connectors.handle(&connector) {
                 Ok(handle) => handle
-                    .complete(attempt, arrival)
+                    .complete(attempt, arrival, network)
                     .await
                     .map(Box::new)
                     .map_err(|fault| told(support_id.as_str(), &connector, &fault)),

@@ -105,6 +105,10 @@ pub struct PrivateListener {
     /// What `passerelle idp` proves itself with: at least 32 characters. Without it there is no `/admin/…`.
     #[serde(default)]
     pub admin_token: Option<SecretRef>,
+    /// Host names, without a port, by which it is asked; an IP address and `localhost` are always accepted. A request for
+    /// another host is answered 421, so that no website can have a browser read it under a name of its own (DNS rebinding).
+    #[serde(default)]
+    pub hosts: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -394,6 +398,10 @@ pub struct ServiceProvider {
     /// Algorithm that its client assertions are signed with, for `private_key_jwt`; ES256 when absent.
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
+    /// Audiences that its client assertions may name, for `private_key_jwt`: `issuer`, `token_endpoint`, or an address.
+    /// Default: `issuer`; under `rules = "openid"` `issuer` and `token_endpoint`.
+    #[serde(default)]
+    pub client_assertion_audiences: Option<Vec<String>>,
     /// Two may be valid at once, so that rotation needs no appointment. None for `private_key_jwt`.
     #[serde(default)]
     pub secrets: Vec<ClientSecret>,

@@ -95,6 +95,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     limits(source, &settings.limits, problems);
     quotas::check(source, &settings.quotas, problems);
     proxies::check(source, &settings.public, problems);
+    private_hosts(source, &settings.private.hosts, problems);
     choice(source, &settings.choice, problems);
     audit::check(source, &settings.audit, problems);
     let trace_headers = traces::check(source, &settings.traces, context, problems);
@@ -221,6 +222,20 @@ fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
     }
     if settings.home_country.len() != 5 || !settings.home_country.bytes().all(|c| c.is_ascii_digit()) {
         problems.push(source.problem("home_country", "is not a country's code", "write five digits, as 99100"));
+    }
+}
+
+fn private_hosts(source: &Source, hosts: &[String], problems: &mut Vec<Problem>) {
+    for (index, host) in hosts.iter().enumerate() {
+        let is_name = host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'));
+        if host.is_empty() || !is_name {
+            let what = "is not a host name";
+            problems.push(source.problem(
+                &format!("private.hosts[{index}]"),
+                what,
+                "write it without a scheme and a port, as hub-1.internal",
+            ));
+        }
     }
 }
 

@@ -258,6 +258,16 @@ token_endpoint_auth_method = "private_key_jwt"
 jwks_uri = "https://sp.example.org/jwks"
 client_id"#;
 
+const ITS_SECRETS: &str = "secrets = [{ env = \"SP_SECRET\" }]";
+const NO_AUDIENCE: &str = r#"
+token_endpoint_auth_method = "private_key_jwt"
+jwks_uri = "https://sp.example.org/jwks"
+client_assertion_audiences = []"#;
+const UNKNOWN_AUDIENCE: &str = r#"
+token_endpoint_auth_method = "private_key_jwt"
+jwks_uri = "https://sp.example.org/jwks"
+client_assertion_audiences = ["issuer", "tokens"]"#;
+
 /// Three secrets; only for one hour are they valid all together.
 const THREE_AT_ONCE: &str = r#"[
     { env = "SP_SECRET", not_after = 2027-03-01T01:00:00Z },
@@ -335,6 +345,9 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "token_endpoint_auth_signing_alg",
             "remove it",
         ),
+        (file, "client_id", "client_assertion_audiences = [\"issuer\"]\nclient_id", "client_assertion_audiences", "remove it"),
+        (file, ITS_SECRETS, NO_AUDIENCE, "client_assertion_audiences", "no assertion would ever count"),
+        (file, ITS_SECRETS, UNKNOWN_AUDIENCE, "client_assertion_audiences[1]", "token_endpoint"),
         (file, "secrets = [{ env = \"SP_SECRET\" }]", SIGNS, "token_endpoint_auth_method", "add jwks or jwks_uri"),
         (file, "client_id", SIGNS_BY_URI, "secrets", "private_key_jwt never uses"),
         (file, "client_id", "token_endpoint_auth_method = \"none\"\nclient_id", "token_endpoint_auth_method", "private_key_jwt"),

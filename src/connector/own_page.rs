@@ -10,6 +10,7 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::ConnectorFault;
+use crate::client_network::ClientNetwork;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::Departure;
 use crate::protocol::catalogue::ErrorCode;
@@ -33,6 +34,8 @@ pub struct Typed {
     pub state: String,
     pub username: Secret<String>,
     pub password: Secret<String>,
+    /// The network that the form was sent from.
+    pub network: ClientNetwork,
 }
 
 /// What it was worth.

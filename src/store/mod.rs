@@ -35,7 +35,7 @@ pub enum Kind {
     Assertion,
     /// What was proven on a login page of the hub's own, until its callback.
     OwnCode,
-    /// The kill switches by command: one record.
+    /// What outlives every login: the kill switches by command, one record, and the last seal of each node's audit log.
     Blocks,
 }
 

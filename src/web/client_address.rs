@@ -11,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use actix_web::HttpRequest;
 use actix_web::http::header::{FORWARDED, HeaderMap, HeaderName, X_FORWARDED_FOR};
 
+use crate::client_network::ClientNetwork;
 use crate::config::model::{AddressHeader, PublicListener};
 use crate::config::proxies::Network;
 
@@ -42,6 +43,12 @@ impl Proxies {
             self.warn_of_unnamed_proxy(request.headers());
         }
         self.behind(peer, request.headers())
+    }
+
+    /// Returns the network of [`Self::client`].
+    #[must_use]
+    pub fn client_network(&self, request: &HttpRequest) -> ClientNetwork {
+        ClientNetwork::containing(self.client(request))
     }
 
     /// Logs once that requests come with a forwarded address. Not which: anybody can send one.

@@ -75,19 +75,20 @@ pub async fn cancel(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
 /// `GET /api/v2/callback/{connector}`: the browser is back from an identity provider.
 pub async fn callback(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
     let connector = ConnectorId::new(path.into_inner());
+    let network = hub.proxies.client_network(&request);
     let held = hub.cookies.held_logins(&request, None);
     let answer = callback_params(&request);
     let mut response = match (answer, held.read.as_slice()) {
         // The rule, at no store call: the step itself compares the state.
         (Some((state, arrival)), [HeldLogin { hash, value }]) => {
-            let back = Return { connector, state, arrival };
+            let back = Return { connector, state, arrival, network };
             step(&hub, &request, hash, value, Request::Return(back), From::Callback).await
         }
         (answer, _) => {
             let state = answer.as_ref().map(|(state, _)| state.as_str());
             match (held_logins::find_by_state(&hub, &held, state).await, answer) {
                 (Ok(LoginByState::Expecting(hash, cookie, _)), Some((state, arrival))) => {
-                    let back = Return { connector, state, arrival };
+                    let back = Return { connector, state, arrival, network };
                     step(&hub, &request, &hash, &cookie, Request::Return(back), From::Callback).await
                 }
                 (Ok(found), answer) => unusable_answer(&hub, &request, found, answer.is_some(), &connector),

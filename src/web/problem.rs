@@ -4,7 +4,7 @@
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::answer::{BASE_PATH, locale, page};
+use super::answer::{BASE_PATH, landing_page, locale, page};
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
 use super::pages::{Chrome, ClaimName, Detail, ErrorPage, Field, Leave, Locale, Theme, Way, negotiate};
@@ -61,7 +61,12 @@ fn malformed(hub: &Hub, request: &HttpRequest, precise: ErrorCode, ways: Vec<Way
 pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
     let error = plain(hub, code);
     refused::tell(hub, request, Whose::page(&error.support_id), code, "a request was refused");
-    respond(hub, locale(request, &[]), &error)
+    match code {
+        ErrorCode::NotFound | ErrorCode::MethodNotAllowed => {
+            landing_page(hub, code.entry().status, locale(request, &[]), |chrome| error.render(chrome))
+        }
+        _ => respond(hub, locale(request, &[]), &error),
+    }
 }
 
 /// A browser that can't prove that the login is its own. The page names no service and shows no way to one: the address may

@@ -68,8 +68,9 @@ pub async fn submit(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
             return answer(&hub, &request, &visit, 400, username, Some(SignInTrouble::Empty));
         }
     };
-    let typed =
-        TypedIn { login: visit.hash.clone(), state: visit.state.clone(), username: Secret::new(username.clone()), password };
+    let network = hub.proxies.client_network(&request);
+    let (login, state) = (visit.hash.clone(), visit.state.clone());
+    let typed = TypedIn { login, state, username: Secret::new(username.clone()), password, network };
     let outcome = hub.connectors.sign_in(&visit.connector, typed, &visit.standing).await;
     if matches!(outcome, SignInOutcome::Refused | SignInOutcome::Wait(_)) {
         hub.grants.audit.tell(|| {

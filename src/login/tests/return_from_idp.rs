@@ -36,7 +36,7 @@ fn the_departure_is_fresh_and_carries_what_the_request_asks() {
 fn completing_gets_the_attempt_and_what_came() {
     let mut stage = Stage::new(&[]);
     let attempt = stage.leave("idp");
-    let Effect::Complete(completed, arrival) = stage.effect(back(&attempt)) else { panic!() };
+    let Effect::Complete(completed, arrival, _) = stage.effect(back(&attempt)) else { panic!() };
     assert_eq!((completed.nonce, completed.verifier), (attempt.nonce, attempt.verifier));
     assert_eq!(digest::fingerprint(arrival.code.unwrap().reveal()), digest::fingerprint("upstream code"));
 }
