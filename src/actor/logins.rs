@@ -199,7 +199,10 @@ impl Logins {
         if let Some(network) = network {
             let used = means.store.usage(Kind::Login);
             let admitted = means.unseen.admit(&hash, (network, value.len()), used, now);
-            admitted.map_err(|_| Unserved(ErrorCode::NetworkCrowded))?;
+            for displaced in admitted.map_err(|_| Unserved(ErrorCode::NetworkCrowded))? {
+                // If the store is away, the insertion says so.
+                let _removed = means.store.remove_unread(&steps::key(&displaced), now).await;
+            }
         }
         // The page is fetched at once: a login that nobody looks at ends soon.
         let unread_until = Some(unseen_end(&login.ticket));

@@ -267,7 +267,7 @@ pub struct Limits {
     /// Logins waiting at once; beyond it new ones get 503 with `Retry-After`.
     pub logins: usize,
     /// Bytes of all logins' records together; beyond it new ones get 503 with `Retry-After`. A small request takes about
-    /// 1,300, the largest 12,700. Default: 2,048 for each of `limits.logins`.
+    /// 850, the largest 12,700. Default: 2,048 for each of `limits.logins`.
     pub login_bytes: Option<u64>,
     /// Sessions kept for single sign-on.
     pub sessions: usize,

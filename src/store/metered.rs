@@ -151,6 +151,10 @@ impl Store for MeteredStore {
         self.counted(&self.of(key.kind).remove, self.inner.remove(key)).await
     }
 
+    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+        self.counted(&self.of(key.kind).remove, self.inner.remove_unread(key, now)).await
+    }
+
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         self.counted(&self.revoke, self.inner.revoke(family, until, now)).await
     }

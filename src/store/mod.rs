@@ -247,6 +247,11 @@ pub trait Store: Send + Sync {
     /// `Unavailable`.
     async fn remove(&self, key: &Key) -> Result<(), StoreFault>;
 
+    /// Removes a record that still has the earlier end of its draft ([`Draft::unread_until`]). Returns whether it was removed.
+    /// # Errors
+    /// `Unavailable`.
+    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault>;
+
     /// From now on every record of the family is gone, and until `until` none can be inserted into it.
     /// # Errors
     /// `Unavailable`.

@@ -8,7 +8,7 @@
 
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::cookies::{HeldLogin, HeldLogins, MAX_OPEN_LOGINS};
+use super::cookies::{HeldLogin, HeldLogins, MAX_EXPIRED, MAX_OPEN_LOGINS};
 use super::hub::Hub;
 use super::login::add_cookie;
 use crate::actor::{Standing, StoredLogin};
@@ -54,12 +54,18 @@ pub(super) async fn find_by_state(hub: &Hub, held: &HeldLogins, state: Option<&s
 /// closes, of those that have ended, and of those that are too many to be read. `shown` is the login of this address.
 pub(super) async fn close_oldest(hub: &Hub, request: &HttpRequest, shown: &InteractionHash, response: &mut HttpResponse) {
     let held = hub.cookies.held_logins(request, Some(shown));
-    expire_surplus(hub, &held, response);
-    if held.read.len() <= MAX_OPEN_LOGINS {
-        return;
+    let closed = if held.read.len() > MAX_OPEN_LOGINS { close_surplus(hub, &held, shown).await } else { Vec::new() };
+    let closed = closed.into_iter().map(|hash| hub.cookies.forget_login(hash));
+    let surplus = held.surplus.iter().map(|name| hub.cookies.forget_named(name));
+    for cookie in closed.chain(surplus).take(MAX_EXPIRED) {
+        add_cookie(response, &cookie);
     }
+}
+
+/// Closes the oldest of a browser's open logins. Returns those whose cookies have no use any more.
+async fn close_surplus<'h>(hub: &Hub, held: &'h HeldLogins, shown: &InteractionHash) -> Vec<&'h InteractionHash> {
     // A store that is away closes nothing, and breaks no page.
-    let Ok(stored) = read(hub, &held).await else { return };
+    let Ok(stored) = read(hub, held).await else { return Vec::new() };
     let (mut open, mut ended) = (Vec::new(), Vec::new());
     // The login that is being looked at stays open, however old.
     for (login, stored) in stored.into_iter().rev().filter(|(login, _)| login.hash != *shown) {
@@ -76,9 +82,7 @@ pub(super) async fn close_oldest(hub: &Hub, request: &HttpRequest, shown: &Inter
         closed.is_ok().then_some(hash)
     });
     ended.extend(futures_util::future::join_all(displaced).await.into_iter().flatten());
-    for hash in ended {
-        add_cookie(response, &hub.cookies.forget_login(hash));
-    }
+    ended
 }
 
 /// Expires the login cookies that were sent beyond those that may be read.

@@ -73,11 +73,16 @@ impl Places {
     /// A record whose end was known to a second only lives longer.
     pub fn kept(&self, kind: Kind, about: Timestamp, to: Timestamp) {
         self.with(kind, |pool, slot| {
-            let about = end(about);
-            let found = [about, about.saturating_sub(1), about + 1].into_iter().find_map(|from| pool.subtract((from, slot)));
-            if let Some(bytes) = found {
+            if let Some(bytes) = pool.subtract_about(about, slot) {
                 pool.add((end(to), slot), bytes);
             }
+        });
+    }
+
+    /// A record is no more whose end was known to a second only.
+    pub fn free_about(&self, kind: Kind, about: Timestamp) {
+        self.with(kind, |pool, slot| {
+            pool.subtract_about(about, slot);
         });
     }
 
@@ -145,6 +150,11 @@ impl Pool {
         }
         self.free(Usage { records: 1, bytes });
         Some(bytes)
+    }
+
+    fn subtract_about(&mut self, about: Timestamp, slot: bool) -> Option<usize> {
+        let about = end(about);
+        [about, about.saturating_sub(1), about + 1].into_iter().find_map(|at| self.subtract((at, slot)))
     }
 
     fn free(&mut self, usage: Usage) {

@@ -144,6 +144,21 @@ impl Store for RedisStore {
         Ok(())
     }
 
+    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+        let place = self.place(key);
+        let (now_text, grace) = (text(now), GRACE.as_millis().to_string());
+        let arguments: [&[u8]; 2] = [now_text.as_bytes(), grace.as_bytes()];
+        match parts(&self.link.run(&self.scripts.remove_unread, &place.key, &arguments).await?) {
+            [Value::BulkString(old), Value::Int(left)] => {
+                if let (Ok(left), Some(_)) = (u64::try_from(*left), self.own_head(old)) {
+                    self.places.free_about(place.kind, now + Duration::from_millis(left));
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
+    }
+
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         let key = self.family_key(&hash_of(family));
         let (until_text, now_text, px, over) = (text(until), text(now), kept_for(until, now), text(now - GRACE));
