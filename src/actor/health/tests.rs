@@ -108,6 +108,7 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         // A browser can bring these about at will.
         E::IdpError,
         E::IdpCallbackMalformed,
+        E::IdpCodeMalformed,
         E::IdpIssMissing,
         E::IdpIssWrong,
         E::IdpCodeRefused,
