@@ -5,12 +5,12 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
-use super::guard::{CallLimits, Guard, GuardFault, Schemes};
+use super::guard::{CallLimits, Guard, GuardFault, Pooling, Schemes};
 
 /// So many different rules are kept; nobody has more but by changing them again and again.
 const KEPT: usize = 64;
 
-type Rules = (Schemes, Vec<String>);
+type Rules = (Schemes, Vec<String>, Pooling);
 
 /// Guards with the default limits, by their rules. Cheap to clone; all clones share.
 #[derive(Clone, Default)]
@@ -22,12 +22,27 @@ impl Guards {
     /// # Errors
     /// The TLS library can't be set up.
     pub fn of(&self, schemes: Schemes, internal_hosts: &[String]) -> Result<Guard, GuardFault> {
-        let rules = (schemes, internal_hosts.to_vec());
+        self.get_or_make(schemes, internal_hosts, Pooling::Reuse)
+    }
+
+    /// As [`Guard::connecting_anew`].
+    ///
+    /// # Errors
+    /// The TLS library can't be set up.
+    pub fn connecting_anew(&self, schemes: Schemes, internal_hosts: &[String]) -> Result<Guard, GuardFault> {
+        self.get_or_make(schemes, internal_hosts, Pooling::Fresh)
+    }
+
+    fn get_or_make(&self, schemes: Schemes, internal_hosts: &[String], pooling: Pooling) -> Result<Guard, GuardFault> {
+        let rules = (schemes, internal_hosts.to_vec(), pooling);
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(guard) = kept.get(&rules) {
             return Ok(guard.clone());
         }
-        let guard = Guard::new(schemes, internal_hosts, CallLimits::DEFAULT)?;
+        let guard = match pooling {
+            Pooling::Reuse => Guard::new(schemes, internal_hosts, CallLimits::DEFAULT)?,
+            Pooling::Fresh => Guard::connecting_anew(schemes, internal_hosts, CallLimits::DEFAULT)?,
+        };
         if kept.len() >= KEPT {
             kept.clear();
         }

@@ -43,6 +43,8 @@ const fn is_ours(code: ErrorCode) -> bool {
             | E::RegisterUnavailable
             | E::RegisterContract
             | E::RegisterBusy
+            // It answers, and asks the hub to wait.
+            | E::IdpThrottled
             | E::RegisterIdentity
             | E::IdentityIncomplete
             | E::IdentityMalformed

@@ -100,6 +100,7 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::RegisterContract,
         E::RegisterBusy,
         E::RegisterIdentity,
+        E::IdpThrottled,
         // About one person.
         E::IdentityIncomplete,
         E::IdentityMalformed,
