@@ -17,8 +17,17 @@ use folder::{SETTINGS, VARIABLE, good};
 const SEAL_KEY: &str = "0123456789abcdef0123456789abcdef-seal";
 /// So many that taking them up takes longer than a signal.
 const SESSIONS: usize = 50_000;
-const ROOM: Capacities =
-    Capacities { logins: 0, sessions: SESSIONS, grants: 0, logouts: 0, parked: 0, assertions: 0, own_codes: 0, blocks: 0 };
+const ROOM: Capacities = Capacities {
+    logins: 0,
+    sessions: SESSIONS,
+    grants: 0,
+    logouts: 0,
+    parked: 0,
+    assertions: 0,
+    own_codes: 0,
+    blocks: 0,
+    probes: 0,
+};
 
 /// Twice restarted in a row, and nobody's session may be gone.
 #[test]

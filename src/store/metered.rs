@@ -25,6 +25,7 @@ pub struct MeteredStore {
     assertion: Meters,
     own_code: Meters,
     blocks: Meters,
+    probes: Meters,
     revoke: StoreMeter,
 }
 
@@ -43,6 +44,7 @@ impl MeteredStore {
             assertion: meters(Kind::Assertion),
             own_code: meters(Kind::OwnCode),
             blocks: meters(Kind::Blocks),
+            probes: meters(Kind::Probes),
             revoke: metrics.store_meter("family", "revoke"),
         }
     }
@@ -72,6 +74,7 @@ impl MeteredStore {
             Kind::Assertion => &self.assertion,
             Kind::OwnCode => &self.own_code,
             Kind::Blocks => &self.blocks,
+            Kind::Probes => &self.probes,
         }
     }
 }
@@ -184,6 +187,7 @@ const fn word(kind: Kind) -> &'static str {
         Kind::Assertion => "assertion",
         Kind::OwnCode => "own_code",
         Kind::Blocks => "blocks",
+        Kind::Probes => "probes",
     }
 }
 
