@@ -155,6 +155,8 @@ impl Program {
                 calls: settings.limits.calls_per_connector,
                 env: env.clone(),
                 metrics: Arc::clone(&metrics),
+                store: Arc::clone(&store),
+                callback_base: format!("{}/api/v2/callback/", settings.base_url),
                 arbiters: handles.clone(),
             },
         );

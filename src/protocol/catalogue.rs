@@ -177,6 +177,8 @@ catalogue! {
     UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
     IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
+    IdpCodeMalformed = "Y020310" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's code is longer than 4096 characters, or holds others than printable ASCII.";
+    IdpThrottled = "Y020311" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refuses the hub's requests for being too many.";
     IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can not prove that the user has authenticated again, as the request demands.";
     IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
     PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";

@@ -210,6 +210,7 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         Kind::Assertion,
         Kind::OwnCode,
         Kind::Blocks,
+        Kind::Probes,
     ];
     for kind in kinds {
         store.insert(key(kind, "same"), draft(&format!("{kind:?}"), at(10)), at(0)).await.unwrap();
