@@ -2,11 +2,11 @@
 //!
 //! Owns: what must and must not stand together in it. Must not know: its shape ([`super::model`]), how it is called.
 
-use super::Context;
 use super::address::{self, Http};
 use super::connectors::resolved;
 use super::model::{OidcKind, UpstreamAuthMethod};
 use super::problem::Problem;
+use super::secret_rules::Context;
 use super::source::Source;
 use crate::ids::Secret;
 

@@ -46,12 +46,17 @@ impl fmt::Display for Problem {
 }
 
 /// What `passerelle check` prints: every problem, or what was loaded and what deserves a second look at this moment.
+/// Exposed secrets are problems of a configuration that loads.
 #[must_use]
 pub fn report(loaded: &Result<Loaded, Vec<Problem>>, now: Timestamp) -> String {
     let mut text = String::new();
     match loaded {
         Ok(loaded) => {
-            text += "The configuration is valid.\n";
+            text += &list("problem", &loaded.exposed.iter().collect::<Vec<_>>());
+            text += match loaded.exposed.is_empty() {
+                true => "The configuration is valid.\n",
+                false => "\nThe files are well formed. The hub starts, and warns of the secrets that others can read.\n",
+            };
             text += &format!("  issuer: {}\n", loaded.issuer);
             text += &format!("  service providers: {}\n", names(loaded.service_providers.keys()));
             text += &format!("  data providers: {}\n", names(loaded.data_providers.keys()));
