@@ -142,7 +142,7 @@ impl Admin {
     }
 
     fn tell_refusal(&self, code: ErrorCode) {
-        telemetry::refused(None, code, "the administration was refused");
+        telemetry::refused(None, None, code, "the administration was refused");
         self.audit.tell(|| Event::of(Name::AdminRefused).code(code));
     }
 

@@ -8,6 +8,7 @@ use super::form::FormFault;
 use super::hub::Hub;
 use super::refused::{self, Whose};
 use super::{form, login, problem};
+use crate::ids::ClientId;
 use crate::login::Request;
 use crate::protocol::authorize::{self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm};
 use crate::protocol::catalogue::ErrorCode;
@@ -47,16 +48,23 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
     }
     let asked = match authorize::check(params, form, hub.platform, &hub.issuer, hub.federation.load().as_ref()) {
         Ok(asked) => asked,
-        Err(Refusal::Page(code)) => return problem::bad_request(hub, request, code),
+        Err(Refusal::Page(code)) => {
+            return problem::bad_authorization(hub, request, code, registered(hub, params).as_ref());
+        }
         Err(Refusal::Redirect(redirect, code)) => {
-            let federation = hub.federation.load();
-            let service = params.one("client_id").ok().flatten().and_then(|id| federation.service(&id.into()));
-            let whose = Whose { client_id: service.map(|sp| &sp.registration.client_id), ..Whose::default() };
+            let client_id = registered(hub, params);
+            let whose = Whose { client_id: client_id.as_ref(), ..Whose::default() };
             refused::tell(hub, request, whose, code, "an authorization request was refused");
             return to_service_provider(hub, locale(request, &[]), "", redirect.error(code));
         }
     };
     serve(hub, request, asked, form).await
+}
+
+/// The client that a refused request names, if it is registered: anything else could be any text.
+fn registered(hub: &Hub, params: &Params) -> Option<ClientId> {
+    let named = params.one("client_id").ok().flatten().map(ClientId::from)?;
+    hub.federation.load().service(&named).map(|service| service.registration.client_id.clone())
 }
 
 async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, form: RequestForm) -> HttpResponse {
