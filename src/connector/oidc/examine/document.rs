@@ -5,7 +5,11 @@ use serde_json::{Map, Value};
 
 use crate::assurance::acr::Agreement;
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
+use crate::connector::code_flow::printable;
 use crate::connector::finding::{Examination, Finding};
+
+/// Announced values that are repeated at most.
+const SHOWN: usize = 30;
 
 const OPEN: &str = "is not announced, which says nothing";
 
@@ -97,10 +101,11 @@ impl<'a> Document<'a> {
         let sent: Vec<&str> = levels.values.values().filter_map(|values| Some(values.first()?.as_str())).collect();
         let Some(announced) = self.list("acr_values_supported") else { return Finding::ok("acr", format!("acr {OPEN}")) };
         let missing = absent(sent.iter().copied(), &announced);
+        let announced = listed(&announced);
         if missing.is_empty() {
-            return Finding::ok("acr", "every acr value that is asked for is announced");
+            return Finding::ok("acr", format!("every acr value that is asked for is announced; announced are: {announced}"));
         }
-        let mend = "write the identity provider's own values into the [acr] table";
+        let mend = format!("write the identity provider's own values into the [acr] table; it announces: {announced}");
         Finding::warning("acr", format!("not announced: {}", missing.join(", ")), mend)
     }
 
@@ -128,6 +133,16 @@ impl<'a> Document<'a> {
         }
         let mend = "map them from what the identity provider has ([mapping]), or ask for them there";
         Finding::warning("claims", format!("not announced: {}", missing.join(", ")), mend)
+    }
+}
+
+/// What an identity provider announces, as far as it can be shown.
+fn listed(announced: &[&str]) -> String {
+    let shown: Vec<String> = announced.iter().take(SHOWN).map(|value| printable(value, 128)).collect();
+    match announced.len().checked_sub(SHOWN) {
+        _ if announced.is_empty() => "none".to_owned(),
+        None | Some(0) => shown.join(", "),
+        Some(more) => format!("{} and {more} more", shown.join(", ")),
     }
 }
 
