@@ -15,8 +15,8 @@ use crate::protocol::alg::SigningAlg;
 /// A private JWK (RFC 7517) with its members as they are in its file. josekit's own type prints `d` in its `Debug`.
 pub type PrivateJwk = Secret<Map<String, Value>>;
 
-/// RFC 7518, 3.3 demands 2048 bits; more would only make each signature dearer.
-const RSA_BITS: u32 = 2048;
+/// New keys have the strength of P-256, more or less (NIST SP 800-57 part 1, table 2); those of 2048 bits go on working.
+const RSA_BITS: u32 = 3072;
 
 /// Why a key can't be used. Carries nothing of the key.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
