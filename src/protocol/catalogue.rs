@@ -383,6 +383,7 @@ catalogue! {
     SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "Nothing is remembered of this support id; the audit log may have it.";
     SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is no support id: twelve letters and digits, without I, L, O and U.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and takes no new logins without it.";
+    KeysUnreadable = "Y500350" 500 "server_error" Error Hub Operator "error-internal" "The key folder can not be read; the last good keys stay in use.";
 }
 
 /// Families by the beginning of their codes (decisions 13).

@@ -11,7 +11,7 @@ use crate::protocol::alg::SigningAlg;
 
 /// How long a service provider may keep our key set (`cache-control: max-age`, decisions 2).
 pub const JWKS_CACHE: Duration = Duration::from_secs(600);
-/// How long before its first use a key is published (decisions 14): twice the cache time.
+/// How long before its first use a key is published where nothing else is set: twice the cache time.
 pub const LEAD: Duration = Duration::from_secs(20 * 60);
 /// How long a retired key still proves a logout hint (decisions 12).
 pub const HINT_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
