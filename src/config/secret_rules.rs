@@ -162,9 +162,14 @@ impl SecretRules {
         if id.is_empty() || !(inside == Some(true) || absolute(&single).is_some_and(|single| single == named)) {
             return Err(Refused::Outside);
         }
+        let is_own = |real: &Path| self.is_in_own_folder(real, context.folder, kind, id) || is_single(real, context.folder, id);
+        // Before it is opened, so that what lies elsewhere is not even found to be a folder.
+        if path.canonicalize().is_ok_and(|real| !is_own(&real)) {
+            return Err(Refused::Outside);
+        }
         let opened = regular::open(&path).map_err(unreadable)?;
-        let real = real_path(&opened, &path).ok_or(Refused::Outside)?;
-        if !(self.is_in_own_folder(&real, context.folder, kind, id) || is_single(&real, context.folder, id)) {
+        // And after it: a link may have been exchanged meanwhile.
+        if !real_path(&opened, &path).is_some_and(|real| is_own(&real)) {
             return Err(Refused::Outside);
         }
         if self.is_of_settings(&opened) { Err(Refused::OfSettings) } else { Ok(opened) }
@@ -213,7 +218,7 @@ impl SecretRules {
         };
         let own = self.places.folder.join(kind.folder()).join(id);
         format!(
-            "put the secret into the folder {}, and write {{ file = \"{}\" }}; or into the file {} of the configuration folder",
+            "put the secret into the folder {}, and write {{ file = \"{}\" }}, or into the file {} of the configuration folder",
             own.display(),
             own.join("client.secret").display(),
             single_name(id)

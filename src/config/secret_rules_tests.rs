@@ -83,6 +83,7 @@ fn a_link_from_the_connectors_own_folder_leads_nowhere_else() {
     for (link, target) in [
         ("secrets/connectors/idp/key", "../../../subject.key"),
         ("secrets/connectors/idp/key", "../other/client.secret"),
+        ("secrets/connectors/idp/key", "../other"),
         ("idp.secret", "subject.key"),
         ("idp.secret", "other.secret"),
         ("idp.secret", "secrets/service-providers/sp/client.secret"),

@@ -77,7 +77,7 @@ impl Keyring {
     /// # Errors
     /// Only if OpenSSL can't generate keys.
     pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringFault> {
-        let fresh = |alg| SigningKey::parse(&signing_key::generate(alg)?, now, now);
+        let fresh = |alg| SigningKey::parse(&signing_key::generate_ephemeral(alg)?, now, now);
         Self::new(ALGORITHMS.into_iter().map(fresh).collect::<Result<_, _>>()?, now)
     }
 
@@ -172,7 +172,8 @@ pub(crate) mod tests {
     }
 
     fn rsa(from: Timestamp) -> SigningKey {
-        static JWK: LazyLock<signing_key::PrivateJwk> = LazyLock::new(|| signing_key::generate(SigningAlg::RS256).unwrap());
+        static JWK: LazyLock<signing_key::PrivateJwk> =
+            LazyLock::new(|| signing_key::generate_ephemeral(SigningAlg::RS256).unwrap());
         SigningKey::parse(&JWK, from, from).unwrap()
     }
 

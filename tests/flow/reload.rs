@@ -214,7 +214,7 @@ async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_versi
         hub.reread().await;
         let complaints = hub.reload().complaints();
         assert!(
-            matches!(complaints.as_slice(), [line] if line.contains("evil.toml:8") && line.contains("refer to")),
+            matches!(complaints.as_slice(), [line] if line.contains("evil.toml:7") && line.contains("refer to")),
             "{complaints:?}"
         );
         assert_eq!(hub.reload().outline(), before, "{secret}");

@@ -1,6 +1,6 @@
 // A connector's file that tries to have the hub send its secrets away; secrets that everybody can read; a sandbox in public.
 import assert from 'node:assert/strict';
-import { execFileSync, spawnSync } from 'node:child_process';
+import { execFile } from 'node:child_process';
 import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
@@ -48,10 +48,10 @@ after(async () => {
   await attacker?.close();
 });
 
-const run = (args, options) => {
-  const { status, stdout, stderr } = spawnSync(program, args, { encoding: 'utf8', ...options });
-  return { status, output: stdout + stderr };
-};
+/** Without blocking: connections that the hub closes meanwhile are noticed. */
+const run = (args, options) => new Promise((resolve) => {
+  execFile(program, args, { encoding: 'utf8', ...options }, (error, stdout, stderr) => resolve({ status: error ? error.code : 0, output: stdout + stderr }));
+});
 const silent = (output, what) => {
   for (const [name, secret] of Object.entries(secrets)) assert.ok(!output.includes(secret), `${what} repeats ${name}`);
 };
@@ -102,14 +102,14 @@ for (const [name, reference, prepare = () => {}] of ATTACKS) {
       assert.match(told, /client_secret\.(file|env) names (a file outside|an environment variable that this file may not)/, told);
       assert.match(told, /secrets\/connectors\/evil|CONNECTOR_EVIL__/, 'it says what is allowed');
       silent(told, 'the probe');
-      const checked = run(['check', '--config', hub.folder]);
+      const checked = await run(['check', '--config', hub.folder]);
       assert.equal(checked.status, 1, checked.output);
       assert.match(checked.output, /evil\.toml:\d+: kind\.oidc\.client_secret/);
       silent(checked.output, 'check');
-      const alone = run(['check', 'connector', path.join(hub.folder, file), '--config', hub.folder, '--online']);
+      const alone = await run(['check', 'connector', path.join(hub.folder, file), '--config', hub.folder, '--online']);
       assert.equal(alone.status, 1, alone.output);
       silent(alone.output, 'check connector');
-      const next = run(['serve', '--config', hub.folder], { timeout: 30_000 });
+      const next = await run(['serve', '--config', hub.folder], { timeout: 30_000 });
       assert.equal(next.status, 1, `another hub must not start: ${next.output}`);
       silent(next.output, 'serve');
     } finally {
@@ -127,7 +127,7 @@ test('a good connector that is turned into an attack keeps its last good version
   try {
     put(file, good.replace('"real.secret"', '"admin.token"'));
     await until(async () => (await complaints()).includes('real.toml'), 'the complaint');
-    const list = JSON.parse(execFileSync(program, ['idp', 'list', '--json', '--config', hub.folder], { encoding: 'utf8' }));
+    const list = JSON.parse((await run(['idp', 'list', '--json', '--config', hub.folder])).output);
     assert.ok(list.connectors.some(({ id }) => id === 'real'), 'the last good version counts');
   } finally {
     put(file, good);
@@ -135,28 +135,28 @@ test('a good connector that is turned into an attack keeps its last good version
   await until(async () => !(await complaints()).includes('real.toml'), 'its end');
 });
 
-test('a connector gets the secret of its own, by file and by name', () => {
+test('a connector gets the secret of its own, by file and by name', async () => {
   for (const [secret, name] of [['{ file = "fair.secret" }', 'fair.secret'], ['{ file = "secrets/connectors/fair/client.secret" }', 'secrets/connectors/fair/client.secret']]) {
     mkdirSync(path.join(hub.folder, path.dirname(name)), { recursive: true });
     writeFileSync(path.join(hub.folder, name), 'the fair one’s own secret', { mode: 0o600 });
     writeFileSync(path.join(hub.folder, 'fair.toml'), oidcConnector(attacker.issuer, '', { secret: `client_secret = ${secret}` }));
-    const checked = run(['check', 'connector', path.join(hub.folder, 'fair.toml'), '--config', hub.folder]);
+    const checked = await run(['check', 'connector', path.join(hub.folder, 'fair.toml'), '--config', hub.folder]);
     assert.equal(checked.status, 0, checked.output);
   }
 });
 
 test('secret files with mode 0644 fail check, and a hub that starts warns of them', async () => {
   const [token, key] = ['admin.token', 'subject.key'].map((name) => path.join(hub.folder, name));
-  assert.equal(run(['check', '--config', hub.folder]).status, 0);
+  assert.equal((await run(['check', '--config', hub.folder])).status, 0);
   for (const mode of [0o644, 0o604, 0o602]) {
     chmodSync(token, mode);
-    const checked = run(['check', '--config', hub.folder]);
+    const checked = await run(['check', '--config', hub.folder]);
     assert.equal(checked.status, 1, checked.output);
     assert.match(checked.output, new RegExp(`private\\.admin_token\\.file: .*mode 0${mode.toString(8)}[\\s\\S]*chmod 600 .*admin\\.token`));
     silent(checked.output, 'check');
   }
   chmodSync(token, 0o640);
-  assert.equal(run(['check', '--config', hub.folder]).status, 0, 'a service’s group may read it');
+  assert.equal((await run(['check', '--config', hub.folder])).status, 0, 'a service’s group may read it');
   chmodSync(key, 0o644);
   await hub.restart('SIGTERM');
   assert.match(hub.log(), /WARN.*a secret can be read by others.*subject_key/);
@@ -175,19 +175,19 @@ test('the demo writes its admin token for its own user alone', async () => {
   }
 });
 
-test('a sandbox at a public https address is refused, unless sandbox_public says so', () => {
+test('a sandbox at a public https address is refused, unless sandbox_public says so', async () => {
   const settings = path.join(hub.folder, 'passerelle.toml');
   const good = readFileSync(settings, 'utf8');
   try {
     const open = good.replace(/^base_url = .*$/m, 'base_url = "https://login.example.org"\nsandbox = true');
     writeFileSync(settings, open);
     for (const command of ['check', 'serve']) {
-      const refused = run([command, '--config', hub.folder], { timeout: 30_000 });
+      const refused = await run([command, '--config', hub.folder], { timeout: 30_000 });
       assert.equal(refused.status, 1, refused.output);
       assert.match(refused.output, /sandbox: .*\n\s+mend: .*sandbox_public = true/);
     }
     writeFileSync(settings, open.replace('sandbox = true', 'sandbox = true\nsandbox_public = true'));
-    assert.equal(run(['check', '--config', hub.folder]).status, 0);
+    assert.equal((await run(['check', '--config', hub.folder])).status, 0);
   } finally {
     writeFileSync(settings, good);
   }
@@ -196,7 +196,7 @@ test('a sandbox at a public https address is refused, unless sandbox_public says
 test('keys rotate has the running hub read the keys before it returns', async () => {
   const kids = async () => (await (await fetch(`${hub.issuer}/jwks`)).json()).keys.map(({ kid }) => kid);
   const before = await kids();
-  const rotated = run(['keys', 'rotate', '--config', hub.folder]);
+  const rotated = await run(['keys', 'rotate', '--config', hub.folder]);
   assert.equal(rotated.status, 0, rotated.output);
   assert.match(rotated.output, /the hub at http:\S+ has read them/);
   const made = [...rotated.output.matchAll(/made (\S+) \(tokens\)/g)].map(([, kid]) => kid);
@@ -205,16 +205,16 @@ test('keys rotate has the running hub read the keys before it returns', async ()
   for (const kid of made) assert.ok(after.includes(kid) && !before.includes(kid), kid);
 });
 
-test('keys rotate without an admin token says when a hub reads the keys, and keeps the lead that is set', () => {
+test('keys rotate without an admin token says when a hub reads the keys, and keeps the lead that is set', async () => {
   const folder = path.join(hub.folder, 'alone');
   mkdirSync(folder);
-  execFileSync(program, ['keys', 'new', '--dir', path.join(folder, 'keys')]);
+  assert.equal((await run(['keys', 'new', '--dir', path.join(folder, 'keys')])).status, 0);
   const settings = readFileSync(path.join(hub.folder, 'passerelle.toml'), 'utf8').replace(/^admin_token = .*$/m, '').replace('"keys"', '"keys"\nlifetimes.signing_key_lead_seconds = 7200');
   writeFileSync(path.join(folder, 'passerelle.toml'), settings);
-  const rotated = run(['keys', 'rotate', '--dir', path.join(folder, 'keys')]);
+  const rotated = await run(['keys', 'rotate', '--dir', path.join(folder, 'keys')]);
   assert.equal(rotated.status, 0, rotated.output);
   assert.match(rotated.output, /within 30 s/);
-  const listed = run(['keys', 'list', '--dir', path.join(folder, 'keys')]).output.split('\n');
+  const listed = (await run(['keys', 'list', '--dir', path.join(folder, 'keys')])).output.split('\n');
   assert.match(listed[0], /^KID +USE +ALG +STATE +SINCE +UNTIL$/);
   const next = listed.filter((line) => / tokens .* next /.test(line));
   assert.equal(next.length, 2, listed.join('\n'));
