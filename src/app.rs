@@ -6,6 +6,7 @@ pub mod administer;
 mod audit;
 pub mod check;
 mod codes;
+mod connections;
 mod counted;
 mod draining;
 pub mod explain;
@@ -13,6 +14,7 @@ mod fault;
 pub mod handed;
 pub mod health;
 mod keys;
+mod listening;
 pub mod plan;
 mod prepare;
 mod private;
@@ -22,38 +24,34 @@ mod readiness;
 mod register;
 mod reload;
 mod running;
+mod seals;
 pub mod service_manager;
 mod settled;
 mod snapshot;
 mod store;
 mod traces;
 
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
-use actix_web::dev::Server;
-use actix_web::middleware::from_fn;
-use actix_web::{App, HttpServer, web};
+use actix_web::web;
 
 pub use self::check::{Findings, check, probe, probe_client_keys};
-use self::draining::last_if_draining;
 pub use self::fault::BuildFault;
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
-use self::pulse::Pulse;
 use self::readiness::{Looked, Places};
 pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::{Running, Sockets};
-use self::settled::{allowed, identity_source, limits, rates, rules, workers};
+use self::settled::{allowed, identity_source, limits, login_room, rates, rules, workers};
 use self::snapshot::Successor;
 pub use self::store::probe_store;
 use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
-use crate::actor::{Logins, Logouts, Means};
+use crate::actor::{Logins, Logouts, Means, UnseenLogins};
 use crate::audit::Audit;
 use crate::config::{Current, Loaded};
 use crate::env::Env;
@@ -68,15 +66,14 @@ use crate::telemetry::export::Queue;
 use crate::token::keyring::JWKS_CACHE;
 use crate::web::admin::{self, Admin};
 use crate::web::client_address::Proxies;
+use crate::web::connection::admission::Admission;
 use crate::web::cookies::Cookies;
+use crate::web::host::PrivateHosts;
 use crate::web::pages;
 use crate::web::private::Readiness;
 use crate::web::shell::Shell;
 use crate::web::window::Window;
-use crate::web::{Hub, Sandbox, routes};
-
-/// A connection that sends no whole request head in this time is closed.
-const HEAD_LIMIT: Duration = Duration::from_secs(5);
+use crate::web::{Hub, Sandbox};
 
 /// What a program is made of besides its configuration.
 pub struct Parts {
@@ -104,6 +101,9 @@ pub struct Program {
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
+    admission: Arc<Admission>,
+    private_hosts: Arc<PrivateHosts>,
+    request: Duration,
     not_ready: Duration,
     shutdown: Duration,
     successor: Option<Successor>,
@@ -137,7 +137,7 @@ impl Program {
         codes.wait_in(&store);
         store::share_blocks(&blocks, &store);
         let traces = traces.start();
-        let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics)?;
+        let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics, &store)?;
         let recent = audit::recent(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::remembered);
         let shared_keys = keys::share(keys, &settings.keys, &audit);
@@ -223,6 +223,7 @@ impl Program {
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
             ongoing,
+            unseen: UnseenLogins::new(login_room(&settings.limits), &metrics),
             identity_source: identity_source(loaded),
             identity_rules: rules(loaded),
             callback_base: format!("{}/api/v2/callback/", settings.base_url),
@@ -284,7 +285,7 @@ impl Program {
         let (not_ready, shutdown) = (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
         let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
         // Last: what is taken up would be lost with a hub that can't start.
-        successor.as_ref().map_or(Ok(()), Successor::take_up)?;
+        snapshot::take_up(successor.as_ref(), &hub.grants)?;
         Ok(Self {
             hub,
             shell,
@@ -296,6 +297,9 @@ impl Program {
             reload,
             arbiters,
             workers,
+            admission: connections::public(settings, workers),
+            private_hosts: Arc::new(PrivateHosts::new(settings.private.hosts.clone())),
+            request: Duration::from_secs(settings.limits.request_seconds),
             not_ready,
             shutdown,
             successor,
@@ -335,57 +339,6 @@ impl Program {
     #[must_use]
     pub fn reload(&self) -> Reload {
         self.reload.clone()
-    }
-
-    /// Listens. `private` carries probes and metrics, and must not be reachable from outside.
-    ///
-    /// # Errors
-    /// The operating system refuses a listener.
-    pub fn start(self, public: TcpListener, private: Option<TcpListener>) -> std::io::Result<Running> {
-        let (hub, shell) = (self.hub, self.shell);
-        let logins = hub.logins.clone();
-        let address = public.local_addr()?;
-        let pulse = Pulse::of(&self.arbiters);
-        let (readiness, beating) = (Arc::clone(&self.readiness), pulse.clone());
-        let public = HttpServer::new(move || {
-            beating.beat_here();
-            let (hub, shell, readiness) = (hub.clone(), Arc::clone(&shell), Arc::clone(&readiness));
-            App::new().configure(move |config| routes::configure(config, hub)).wrap(from_fn(move |request, next| {
-                let answer = Arc::clone(&shell).around(request, next);
-                let readiness = Arc::clone(&readiness);
-                async move { answer.await.map(|answer| last_if_draining(answer, &readiness)) }
-            }))
-        })
-        .workers(self.workers)
-        .client_request_timeout(HEAD_LIMIT)
-        .shutdown_timeout(self.shutdown.as_secs())
-        .disable_signals()
-        .listen(public)?
-        .run();
-        let private = private
-            .map(|listener| private::server(listener, &self.readiness, &self.metrics, &self.admin, &self.reload))
-            .transpose()?;
-        let handles = (public.handle(), private.as_ref().map(Server::handle));
-        if let Some(private) = private {
-            actix::spawn(private);
-        }
-        Ok(Running {
-            address,
-            listening: actix::spawn(public),
-            public: handles.0,
-            private: handles.1,
-            readiness: self.readiness,
-            audit: self.audit,
-            traces: self.traces,
-            reload: self.reload,
-            logins,
-            arbiters: self.arbiters,
-            pulse,
-            sockets: Sockets::Bound,
-            not_ready: self.not_ready,
-            shutdown: self.shutdown,
-            successor: self.successor,
-        })
     }
 }
 

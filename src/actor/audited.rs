@@ -68,7 +68,7 @@ impl<'m> Trail<'m> {
     pub fn before(&mut self, login: &Login, effect: &Effect) {
         match effect {
             Effect::Begin(connector, _) => self.called = Some(connector.clone()),
-            Effect::Complete(attempt, _) => self.called = Some(attempt.connector.clone()),
+            Effect::Complete(attempt, ..) => self.called = Some(attempt.connector.clone()),
             Effect::Identify(proven) => {
                 self.accepted = true;
                 self.audit().tell(|| of(Name::CallbackAccepted, login).idp(&proven.connector).level(proven.level));

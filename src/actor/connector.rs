@@ -17,6 +17,7 @@ use self::asked::{Asked, Begin, Complete, End, Posted, SignIn, Warm};
 use self::names::{label, span_name};
 use super::health::{Call, Health, PROBE_LIMIT, Standing, Turn, Verdict, verdict};
 use super::live::Live;
+use crate::client_network::ClientNetwork;
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::connector::{Connector, ConnectorFault};
 use crate::env::Env;
@@ -295,8 +296,13 @@ impl ConnectorHandle {
 
     /// # Errors
     /// As for `begin`.
-    pub async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
-        self.ask(Complete(attempt, arrival)).await
+    pub async fn complete(
+        &self,
+        attempt: Attempt,
+        arrival: Arrival,
+        network: ClientNetwork,
+    ) -> Result<Authentication, ConnectorFault> {
+        self.ask(Complete(attempt, arrival, network)).await
     }
 
     /// Judges what was typed on the connector's own page.

@@ -14,6 +14,7 @@ use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::logout::Hint;
 use crate::session::Session;
 use crate::session::logout::{Live, Verdict, judge};
+use crate::token::seal::Mark;
 use url::Url;
 
 /// The typed handle for logouts.
@@ -58,6 +59,21 @@ impl Logouts {
         });
         let live = session.as_ref().map(|session| Live { session, holder: holder.as_ref() });
         Ok((judge(named, live), session))
+    }
+
+    /// Returns whom an encrypted ID token names, if it was issued in the session of this cookie. Only its service provider
+    /// can decrypt it; the hub knows it by the mark that it was encrypted with.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn recognize_encrypted_hint(&self, hint: &str, cookie: &Secret<String>) -> Result<Option<Hint>, ErrorCode> {
+        let Some(session) = self.means.grants.session(cookie).await? else { return Ok(None) };
+        let Some(key) = &session.hint_key else { return Ok(None) };
+        let audience = session.participants().find(|audience| Mark { key, audience }.is_on(hint));
+        Ok(audience.and_then(|audience| {
+            let user = identify::subject(&self.means, audience, &authentication_of(&session), &session.identity).ok()?;
+            Some(Hint { audience: audience.clone(), user })
+        }))
     }
 
     /// Ends the session of this cookie. `session` is what it was a moment ago.

@@ -29,12 +29,14 @@ mod reuse;
 mod sandbox;
 mod sign_in;
 mod steps;
+mod unseen;
 
 pub use choices::{ChoiceEntry, Obstacle};
 pub use health::Standing as Condition;
-pub use logins::{Ended, Logins, Reply, Standing, Unserved};
+pub use logins::{Ended, Logins, Reply, Standing, StoredLogin, Unserved};
 pub use logouts::{Departed, Logouts};
 pub use means::Means;
 pub use registry::Connectors;
 pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};
 pub use sign_in::{SignInOutcome, TypedIn};
+pub use unseen::{UNSEEN_LIFE, UnseenLogins};

@@ -5,19 +5,23 @@ use std::time::Duration;
 use super::logins::Standing;
 use super::registry::Connectors;
 use crate::assurance::At;
+use crate::client_network::ClientNetwork;
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::grant::Gate as _;
-use crate::ids::{ConnectorId, Secret};
+use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::at_level;
 
 /// What was typed, and for which attempt.
 #[derive(Clone, Debug)]
 pub struct TypedIn {
+    pub login: InteractionHash,
     /// The attempt's `state`, as the page's address carries it.
     pub state: String,
     pub username: Secret<String>,
     pub password: Secret<String>,
+    /// The network that the form was sent from.
+    pub network: ClientNetwork,
 }
 
 /// What became of it.
@@ -48,9 +52,9 @@ impl Connectors {
 
     /// Judges what was typed, within the connector's limits of calls and time.
     pub async fn sign_in(&self, id: &ConnectorId, typed: TypedIn, standing: &Standing) -> SignInOutcome {
-        let TypedIn { state, username, password } = typed;
+        let TypedIn { login, state, username, password, network } = typed;
         let outcome = match self.handle(id) {
-            Ok(handle) => handle.sign_in(Typed { state, username, password }).await,
+            Ok(handle) => handle.sign_in(Typed { login, state, username, password, network }).await,
             Err(code) => return SignInOutcome::Failed(code),
         };
         match outcome {

@@ -14,6 +14,7 @@ use super::logins::{Ended, Reply, Standing};
 use super::means::Means;
 use super::ongoing::Spot;
 use super::reuse;
+use super::unseen::unseen_end;
 use crate::connector::ConnectorFault;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_code};
@@ -21,7 +22,7 @@ use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Nodes, Report, Request, Save, Step, Then, World};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
-use crate::store::{Key, Kind, Reach, Replaced, Version};
+use crate::store::{Key, Kind, Loaded, Reach, Replaced, Version};
 use crate::telemetry::trace::{self, Scope, Span};
 use crate::telemetry::{Outcome, at_level};
 
@@ -212,11 +213,11 @@ async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
             Ok(handle) => handle.begin(departure).await.map_err(|fault| told(support_id.as_str(), &connector, &fault)),
             Err(code) => Err(code),
         }),
-        Effect::Complete(attempt, arrival) => {
+        Effect::Complete(attempt, arrival, network) => {
             let connector = attempt.connector.clone();
             Report::Authenticated(match means.connectors.handle(&connector) {
                 Ok(handle) => handle
-                    .complete(attempt, arrival)
+                    .complete(attempt, arrival, network)
                     .await
                     .map(Box::new)
                     .map_err(|fault| told(support_id.as_str(), &connector, &fault)),
@@ -316,11 +317,16 @@ async fn load_settled(means: &Means, hash: &InteractionHash, step: &BrowserStep)
 }
 
 async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, ErrorCode> {
-    let found = means.store.load(&key(hash), means.env.now()).await.map_err(|fault| store_code(&fault))?;
-    let Some(record) = found else {
+    let found = means.store.load_and_keep(&key(hash), means.env.now()).await.map_err(|fault| store_code(&fault))?;
+    let Some(Loaded { record, is_first }) = found else {
         return Ok(None);
     };
-    let login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
+    let login: Login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
+    means.unseen.remove(hash);
+    if is_first {
+        let ends = (unseen_end(&login.ticket), login.ticket.expires_at);
+        means.ongoing.outlives(ends, Spot::of(&login));
+    }
     Ok(Some(Cached { login, version: record.version, until: record.expires_at }))
 }
 

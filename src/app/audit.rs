@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 
+use super::seals::compare_with_kept;
 use crate::audit::event::{Change, Purpose};
 use crate::audit::file::{FileSink, Rotation, Stdout};
 use crate::audit::recent::Room;
@@ -13,6 +14,7 @@ use crate::config::audit::AuditSink;
 use crate::config::changes::{self, Changes};
 use crate::config::outline::Outline;
 use crate::env::Env;
+use crate::store::Store;
 use crate::telemetry::Metrics;
 use crate::token::{Signer, keyfiles};
 
@@ -21,27 +23,41 @@ const GATHER: Duration = Duration::from_millis(20);
 
 /// # Errors
 /// The log can't be begun where the settings want it.
-pub(super) fn begin(loaded: &Loaded, env: &Env, signer: Arc<dyn Signer>, metrics: &Arc<Metrics>) -> Result<Audit, AuditFault> {
+pub(super) fn begin(
+    loaded: &Loaded,
+    env: &Env,
+    signer: Arc<dyn Signer>,
+    metrics: &Arc<Metrics>,
+    store: &Arc<dyn Store>,
+) -> Result<Audit, AuditFault> {
     let settings = &loaded.settings.audit;
-    let (sink, found): (Box<dyn writer::Sink>, _) = match settings.sink {
+    let node = settings.node.clone().unwrap_or_else(machine);
+    let begin = Event::of(Name::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.outline());
+    let (sink, found, compared): (Box<dyn writer::Sink>, _, _) = match settings.sink {
         AuditSink::Off => return Ok(Audit::off()),
-        AuditSink::Stdout => (Box::new(Stdout), writer::Found::default()),
+        // A chain of its own for each start: there is none to compare.
+        AuditSink::Stdout => (Box::new(Stdout), writer::Found::default(), None),
         AuditSink::File => {
             let (size, daily) = (settings.rotate_mb.saturating_mul(1 << 20), settings.rotate_daily);
             let (sink, found) = FileSink::open(&settings.path, Rotation { size, daily, keep: settings.keep }, env.now())?;
-            (Box::new(sink), found)
+            let compared = compare_with_kept(loaded, env, &node, store, &found);
+            (Box::new(sink), found, Some(compared))
         }
     };
+    let begin = compared.iter().fold(begin, |begin, compared| begin.last_seal(compared.check, compared.sealed));
+    let (seals, finding) = compared.map(|compared| (compared.places, compared.finding)).unwrap_or_default();
     let means = Means {
         env: env.clone(),
         signer,
         metrics: Arc::clone(metrics),
         issuer: loaded.issuer.clone(),
-        node: settings.node.clone().unwrap_or_else(machine),
+        node,
         when_full: settings.when_full,
+        log: settings.path.display().to_string(),
+        seals,
+        finding,
         gather: GATHER,
     };
-    let begin = Event::of(Name::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.outline());
     writer::start(sink, found, begin, means)
 }
 
@@ -133,6 +149,9 @@ mod tests {
             issuer: "https://hub.example/api/v2".to_owned(),
             node: "one".to_owned(),
             when_full: crate::audit::WhenFull::Stop,
+            log: String::new(),
+            seals: Vec::new(),
+            finding: None,
             gather: Duration::ZERO,
         };
         let audit = writer::start(Box::new(memory.clone()), writer::Found::default(), Event::of(Name::Start), means).unwrap();

@@ -52,6 +52,7 @@ pub(super) struct Looked {
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     logins: usize,
+    login_bytes: usize,
     sessions: usize,
     grants: usize,
 }
@@ -59,7 +60,7 @@ pub(super) struct Places {
 impl Places {
     pub fn of(loaded: &Loaded) -> Self {
         let limits = &loaded.settings.limits;
-        Self { logins: limits.logins, sessions: limits.sessions, grants: limits.grants }
+        Self { logins: limits.logins, login_bytes: limits.login_bytes(), sessions: limits.sessions, grants: limits.grants }
     }
 
     pub fn rows(self, store: &dyn Store) -> Vec<StoreRow> {
@@ -69,6 +70,7 @@ impl Places {
         };
         vec![
             row("logins", &[Kind::Login], self.logins),
+            StoreRow { records: "bytes of logins".to_owned(), held: store.usage(Kind::Login).bytes, places: self.login_bytes },
             row("sessions", &[Kind::Session], self.sessions),
             row("codes and tokens", &[Kind::Code, Kind::Token], self.grants),
         ]
@@ -126,6 +128,7 @@ fn old_keys(ring: &Keyring, env: &Env) -> Vec<String> {
 fn nearly_full(row: &StoreRow) -> Option<String> {
     let key = match row.records.as_str() {
         "logins" => "limits.logins",
+        "bytes of logins" => "limits.login_bytes",
         "sessions" => "limits.sessions",
         _ => "limits.grants",
     };

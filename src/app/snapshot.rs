@@ -8,14 +8,38 @@ use super::BuildFault;
 use crate::config::Loaded;
 use crate::config::model::MemoryConfig;
 use crate::env::Env;
+use crate::grant::Grants;
+use crate::store::Reach;
 use crate::store::memory::MemoryStore;
 use crate::store::memory::keeping::{Found, Snapshots};
+
+/// What a store knows of the time before its process.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Memory {
+    /// All that the process before it knew.
+    Continued,
+    /// Nothing.
+    Empty,
+}
 
 /// The process that comes after this one.
 pub(super) struct Successor {
     snapshots: Arc<Snapshots>,
     store: Arc<MemoryStore>,
     env: Env,
+}
+
+/// Takes up what the process before has left, where anything was left. A store of this process alone that begins empty knows
+/// no client assertion that was used before.
+///
+/// # Errors
+/// Those of `Successor::take_up`.
+pub(super) fn take_up(successor: Option<&Successor>, grants: &Grants) -> Result<(), BuildFault> {
+    let memory = successor.map_or(Ok(Memory::Empty), Successor::take_up)?;
+    if grants.store.reach() == Reach::Process && memory == Memory::Empty {
+        grants.assertion_room.forgot_before(grants.env.now());
+    }
+    Ok(())
 }
 
 impl Successor {
@@ -33,9 +57,11 @@ impl Successor {
     /// # Errors
     /// The snapshot would be taken up a second time. One that can't be opened is no fault: a hub does not stay away for the
     /// sessions it has lost.
-    pub fn take_up(&self) -> Result<(), BuildFault> {
+    fn take_up(&self) -> Result<Memory, BuildFault> {
         let begun = Instant::now();
-        match self.snapshots.load(&self.store, self.env.now())? {
+        let found = self.snapshots.load(&self.store, self.env.now())?;
+        let memory = if matches!(found, Found::Taken { .. }) { Memory::Continued } else { Memory::Empty };
+        match found {
             Found::Nothing => tracing::info!("there is no snapshot of the store; it is empty"),
             Found::Taken { restored, age } => {
                 let (records, expired, left_out) = (restored.records, restored.expired, restored.left_out);
@@ -50,7 +76,7 @@ impl Successor {
                 "the snapshot of the store can't be used: logins and sessions of before are lost, and the store is empty"
             ),
         }
-        Ok(())
+        Ok(memory)
     }
 
     /// Leaves everything to it; nothing is stored here any more. A failure is told and keeps nobody from going down.

@@ -105,9 +105,10 @@ pub async fn probe_store(loaded: &Loaded, env: &Env) -> Result<Option<Result<Str
     }))
 }
 
-const fn capacities(limits: &Limits) -> Capacities {
+fn capacities(limits: &Limits) -> Capacities {
     Capacities {
         logins: limits.logins,
+        login_bytes: limits.login_bytes(),
         sessions: limits.sessions,
         grants: limits.grants,
         logouts: LOGOUTS,

@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 
 use super::VERSION;
 use super::event::{Change, Event, Name, Pseudonym, Purpose, Rare};
+use super::last_seal::SealCheck;
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;
@@ -92,6 +93,13 @@ pub(super) struct Line<'a> {
     /// How many events.
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<u64>,
+    /// Whether the log holds the last checkpoint that the state folder or the shared store keeps of it: `matched`, `unknown`
+    /// (none was kept), `missing` (the log ends before it), `changed` (another line stands there).
+    #[serde(skip_serializing_if = "Option::is_none")]
+    last_seal: Option<SealCheck>,
+    /// Number of that checkpoint's line.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    sealed: Option<u64>,
     /// A compact JWS of `iss`, `iat`, `node`, and `seq` and `hash` of the line before.
     #[serde(skip_serializing_if = "Option::is_none")]
     jws: Option<&'a str>,
@@ -144,6 +152,8 @@ impl Chain {
             config: rare.config.as_deref(),
             version: rare.version,
             lost: rare.lost,
+            last_seal: rare.last_seal,
+            sealed: rare.sealed,
             jws: rare.jws.as_deref(),
         };
         let from = bytes.len();

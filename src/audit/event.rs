@@ -6,6 +6,7 @@
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::last_seal::SealCheck;
 use crate::assurance::Level;
 use crate::digest;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Subject, SupportId};
@@ -43,7 +44,7 @@ macro_rules! events {
 }
 
 events! {
-    Start "start" [version config] "The hub has begun; `prev` names the last line that it found.";
+    Start "start" [version config last_seal sealed] "The hub has begun; `prev` names the last line that it found.";
     Stop "stop" [] "The hub has ended in order: a checkpoint follows, and nothing after it.";
     Checkpoint "checkpoint" [jws] "A signature over the line before: its `seq` and its hash.";
     Lost "lost" [lost] "So many events could not be written since the line before.";
@@ -152,6 +153,8 @@ pub(super) struct Rare {
     pub config: Option<String>,
     pub version: Option<&'static str>,
     pub lost: Option<u64>,
+    pub last_seal: Option<SealCheck>,
+    pub sealed: Option<u64>,
     pub jws: Option<String>,
 }
 
@@ -282,6 +285,12 @@ impl Event {
     #[must_use]
     pub fn version(self, version: &'static str) -> Self {
         self.rare(|rare| rare.version = Some(version))
+    }
+
+    /// What was found of the last seal that was kept, and which line it is over.
+    #[must_use]
+    pub fn last_seal(self, check: SealCheck, sealed: Option<u64>) -> Self {
+        self.rare(|rare| (rare.last_seal, rare.sealed) = (Some(check), sealed))
     }
 
     pub(super) fn lost(self, count: u64) -> Self {

@@ -1,8 +1,8 @@
 //! L1 · The audit log: one JSON line for each business event, chained by hashes and sealed by signatures.
 //!
 //! Owns: which events there are and what may stand in them ([`event`]), the chain and its seals ([`chain`]), what proves
-//! them ([`verify`]), and the one thread that writes ([`writer`]) to a file that it rotates ([`mod@file`]) or to standard
-//! output. Must not know: why something happened, or who reads it. docs/audit.md is its page.
+//! them ([`verify`]), what a start knows of the log before it ([`last_seal`]), and the one thread that writes ([`writer`]) to a
+//! file that it rotates ([`mod@file`]) or to standard output. Must not know: why something happened, or who reads it. docs/audit.md is its page.
 //!
 //! ```text
 //! web, actor, grant, app ── Audit::tell(|| Event) ──▶ bounded queue ──▶ writer: seq, prev, line ──▶ sink
@@ -15,6 +15,7 @@
 pub mod chain;
 pub mod event;
 pub mod file;
+pub mod last_seal;
 pub mod memory;
 mod queue;
 pub mod recent;

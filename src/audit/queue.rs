@@ -51,6 +51,10 @@ pub(super) struct State {
     pub trouble: ArcSwapOption<String>,
     /// Why the last checkpoint is missing.
     pub unsealed: ArcSwapOption<String>,
+    /// Why the last checkpoint is kept nowhere else.
+    pub unkept: ArcSwapOption<String>,
+    /// What the start has found wrong with the log.
+    pub finding: ArcSwapOption<String>,
 }
 
 impl Shared {
@@ -64,6 +68,8 @@ impl Shared {
             stopped: AtomicBool::new(false),
             trouble: ArcSwapOption::empty(),
             unsealed: ArcSwapOption::empty(),
+            unkept: ArcSwapOption::empty(),
+            finding: ArcSwapOption::empty(),
         });
         (Self { queue, env: env.clone(), state: Arc::clone(&state) }, messages, state)
     }
@@ -92,7 +98,10 @@ impl Shared {
         let crowded = self.state.waiting.load(Ordering::Relaxed) > CROWDED;
         let crowded = crowded.then(|| "the audit log is written more slowly than events happen".to_owned());
         let told = |of: &ArcSwapOption<String>| of.load_full().map(|why| String::clone(&why));
-        [told(&self.state.trouble), told(&self.state.unsealed), crowded].into_iter().flatten().collect()
+        [told(&self.state.finding), told(&self.state.trouble), told(&self.state.unsealed), told(&self.state.unkept), crowded]
+            .into_iter()
+            .flatten()
+            .collect()
     }
 
     pub(super) fn flush(&self) {

@@ -2,6 +2,8 @@
 
 use serde::Serialize;
 
+use super::last_seal::SealCheck;
+
 /// A place in the files.
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
 pub struct Place {
@@ -32,6 +34,10 @@ pub enum Flaw {
     Truncated { last: u64, kept: u64 },
     /// A checkpoint that was kept elsewhere is over another line than the log's.
     OtherThanKept { seq: u64 },
+    /// No checkpoint covers these lines for longer than a hub at work leaves them uncovered.
+    Unsealed { from: u64, to: u64, seconds: u64 },
+    /// A start found that the log was not as its last seal, over line `sealed`, says: of these lines nothing is proven.
+    NotAsSealed { from: u64, to: u64, sealed: u64, check: SealCheck },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]
@@ -52,6 +58,8 @@ pub enum Note {
     CutOff { unsealed: u64, half_a_line: bool },
     /// A chain of its own, as each start on standard output begins one.
     BeginsAnew,
+    /// A start knew no seal of the log before it: the copies were removed, or an older release wrote it.
+    SealUnknown { seq: u64 },
     /// The last line has no end: its process is at work on it, or was cut off.
     Unfinished,
 }

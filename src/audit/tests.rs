@@ -4,6 +4,7 @@
 mod attacks;
 mod clock;
 mod floods;
+mod rewritten;
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -50,6 +51,9 @@ impl World {
             issuer: "https://hub.example/api/v2".into(),
             node: "one".into(),
             when_full,
+            log: "audit.jsonl".into(),
+            seals: Vec::new(),
+            finding: None,
             gather: Duration::ZERO,
         }
     }

@@ -7,10 +7,12 @@ use std::collections::BTreeMap;
 use std::io::{self, BufRead, Read as _};
 use std::ops::RangeInclusive;
 
+use chrono::DateTime;
 use serde::Deserialize;
 
 use super::VERSION;
 use super::chain::{CHECKPOINT_TYPE, Chain, NOTHING, Seal, hash};
+use super::last_seal::SealCheck;
 use super::report::{Finding, Flaw, Mark, Note, Noted, Place, Report};
 use crate::protocol::alg::SigningAlg;
 use crate::token::verify::{OpenFault, VerificationKeys, open_jws};
@@ -19,6 +21,8 @@ use crate::token::verify::{OpenFault, VerificationKeys, open_jws};
 const LONGEST: u64 = 64 * 1024;
 /// Findings that are told one by one.
 const MOST: usize = 200;
+/// Seconds after a checkpoint in which lines may stand: the hub makes the next one after a minute.
+const LONGEST_UNSEALED: i64 = 90;
 
 /// What verification needs of a line.
 #[derive(Clone, PartialEq, Eq, Debug, Deserialize)]
@@ -29,6 +33,8 @@ pub struct Head {
     pub time: String,
     event: String,
     jws: Option<String>,
+    last_seal: Option<SealCheck>,
+    sealed: Option<u64>,
 }
 
 impl Head {
@@ -37,6 +43,10 @@ impl Head {
     pub fn read(line: &[u8]) -> Option<Self> {
         let line = line.strip_suffix(b"\n")?;
         serde_json::from_slice(line).ok().filter(|head: &Self| head.v == VERSION)
+    }
+
+    fn millis(&self) -> Option<i64> {
+        DateTime::parse_from_rfc3339(&self.time).ok().map(|time| time.timestamp_millis())
     }
 }
 
@@ -86,6 +96,10 @@ pub struct Verifier<'k> {
     missing: Vec<RangeInclusive<u64>>,
     /// After the last checkpoint.
     unsealed: Option<u64>,
+    /// When the last checkpoint was made, in milliseconds.
+    sealed_at: Option<i64>,
+    /// Lines that stand too long after it.
+    late: Option<Late>,
     /// A line without sense, which a process that was cut off may have left: where, and the hash of it.
     odd: Option<(Place, String)>,
     place: Place,
@@ -95,7 +109,19 @@ impl<'k> Verifier<'k> {
     #[must_use]
     pub fn new(keys: &'k VerificationKeys, kept: Kept, chains: Chains) -> Self {
         let place = Place { file: String::new(), line: 0 };
-        Self { keys, chains, kept, report: Report::default(), at: None, missing: Vec::new(), unsealed: None, odd: None, place }
+        Self {
+            keys,
+            chains,
+            kept,
+            report: Report::default(),
+            at: None,
+            missing: Vec::new(),
+            unsealed: None,
+            sealed_at: None,
+            late: None,
+            odd: None,
+            place,
+        }
     }
 
     /// Reads the next file.
@@ -118,6 +144,7 @@ impl<'k> Verifier<'k> {
 
     #[must_use]
     pub fn finish(mut self) -> Report {
+        self.end_late();
         if let Some((place, _)) = self.odd.take() {
             self.find_at(place, Flaw::Malformed);
         }
@@ -144,8 +171,10 @@ impl<'k> Verifier<'k> {
         if self.kept.0.get(&head.seq).is_some_and(|kept| *kept != hash) {
             self.find(Flaw::OtherThanKept { seq: head.seq });
         }
-        if head.event == "checkpoint" {
-            self.checkpoint(&head);
+        match head.event.as_str() {
+            "checkpoint" => self.checkpoint(&head),
+            "start" => self.start(&head),
+            _ => self.measure(&head),
         }
         self.at = Some(Chain { seq: head.seq, hash });
     }
@@ -233,6 +262,41 @@ impl<'k> Verifier<'k> {
         }
     }
 
+    /// A start is as late as the hub was down. It ends no span: only a checkpoint vouches for what stands before it.
+    fn start(&mut self, head: &Head) {
+        self.end_late();
+        if is_beginning(head) {
+            self.sealed_at = head.millis();
+        }
+        match (head.last_seal, head.sealed) {
+            (Some(check @ (SealCheck::Changed | SealCheck::Missing)), Some(sealed)) => {
+                let (from, to) = (self.unsealed.unwrap_or(head.seq), sealed.max(head.seq.saturating_sub(1)));
+                let from = from.min(to);
+                self.find(Flaw::NotAsSealed { from, to, sealed, check });
+            }
+            (Some(SealCheck::Unknown), _) if !is_beginning(head) => self.note(Note::SealUnknown { seq: head.seq }),
+            _ => {}
+        }
+    }
+
+    /// Any other line stands soon after a checkpoint: the hub makes one each minute.
+    fn measure(&mut self, head: &Head) {
+        let (Some(at), Some(sealed_at)) = (head.millis(), self.sealed_at) else { return };
+        let seconds = at.saturating_sub(sealed_at) / 1000;
+        if seconds <= LONGEST_UNSEALED {
+            return;
+        }
+        let from = self.unsealed.unwrap_or(head.seq);
+        let late = self.late.get_or_insert_with(|| Late { place: self.place.clone(), from, to: head.seq, seconds });
+        (late.to, late.seconds) = (head.seq, late.seconds.max(seconds));
+    }
+
+    fn end_late(&mut self) {
+        if let Some(Late { place, from, to, seconds }) = self.late.take() {
+            self.find_at(place, Flaw::Unsealed { from, to, seconds: seconds.unsigned_abs() });
+        }
+    }
+
     fn checkpoint(&mut self, head: &Head) {
         let broken = |why: &str| Flaw::SealBroken { seq: head.seq, why: why.to_owned() };
         match open(head.jws.as_deref().unwrap_or_default(), self.keys) {
@@ -240,15 +304,23 @@ impl<'k> Verifier<'k> {
                 self.report.checkpoints += 1;
                 self.report.sealed = Some(Mark { seq: seal.seq, time: head.time.clone() });
                 self.unsealed = None;
+                self.sealed_by(head);
             }
             Ok(_) => self.find(broken("it is over another line than the one before it")),
             Err(Unopened::UnknownKey(kid)) => {
                 if !self.report.unknown_keys.contains(&kid) {
                     self.report.unknown_keys.push(kid);
                 }
+                // Whether it holds is not known, and the report says so.
+                self.sealed_by(head);
             }
             Err(Unopened::Broken(why)) => self.find(broken(&why)),
         }
+    }
+
+    fn sealed_by(&mut self, checkpoint: &Head) {
+        self.end_late();
+        self.sealed_at = checkpoint.millis();
     }
 
     fn find(&mut self, flaw: Flaw) {
@@ -266,6 +338,14 @@ impl<'k> Verifier<'k> {
     fn note(&mut self, note: Note) {
         self.report.notes.push(Noted { place: self.place.clone(), note });
     }
+}
+
+/// Lines that stand too long after the last checkpoint.
+struct Late {
+    place: Place,
+    from: u64,
+    to: u64,
+    seconds: i64,
 }
 
 /// The first line of a chain.

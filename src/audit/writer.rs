@@ -12,6 +12,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::chain::{CHECKPOINT_TYPE, Chain, Seal};
+use super::last_seal::{LastSeal, SealStore};
 use super::queue::{Alarm, Message, QUEUE, Shared, State, WhenFull};
 use super::{Audit, AuditFault, Event, Name};
 use crate::env::{Env, Timestamp};
@@ -61,6 +62,12 @@ pub struct Means {
     pub issuer: String,
     pub node: String,
     pub when_full: WhenFull,
+    /// Path of the log, by which its seals are kept.
+    pub log: String,
+    /// Where the last seal is kept besides the log.
+    pub seals: Vec<Box<dyn SealStore>>,
+    /// What the start has found wrong with the log.
+    pub finding: Option<String>,
     /// How long the thread waits for more after it was woken: one write for all of it. The price of a crash.
     pub gather: Duration,
 }
@@ -85,14 +92,25 @@ pub struct Found {
 ///
 /// # Errors
 /// `Thread`.
-pub fn start(sink: Box<dyn Sink>, found: Found, begin: Event, means: Means) -> Result<Audit, AuditFault> {
+pub fn start(sink: Box<dyn Sink>, found: Found, begin: Event, mut means: Means) -> Result<Audit, AuditFault> {
     let (shared, messages, state) = Shared::new(&means.env, &means.metrics, means.when_full);
+    state.finding.store(means.finding.take().map(Arc::new));
     means.metrics.audit_began();
     // Signing may ask a module behind a network: this thread is the one that waits for it.
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AuditFault::Thread)?;
     let sealed_at = means.env.now();
-    let mut writer =
-        Writer { sink, chain: found.chain, pending: Vec::new(), sealed_at, sealed: 0, unsynced: false, state, runtime, means };
+    let mut writer = Writer {
+        sink,
+        chain: found.chain,
+        pending: Vec::new(),
+        sealed_at,
+        sealed: 0,
+        unkept: None,
+        unsynced: false,
+        state,
+        runtime,
+        means,
+    };
     if found.unfinished {
         // The half line gets its end, and its hash stands in `start`: nobody can make more or less of it afterwards.
         writer.pending.push(b'\n');
@@ -119,6 +137,8 @@ struct Writer {
     sealed_at: Timestamp,
     /// Number of the last checkpoint's line.
     sealed: u64,
+    /// The last checkpoint, while it is kept nowhere else.
+    unkept: Option<LastSeal>,
     unsynced: bool,
     state: Arc<State>,
     runtime: tokio::runtime::Runtime,
@@ -190,6 +210,10 @@ impl Writer {
 
     /// Into the chain; or, where the sink has refused too much for too long, counted as lost before it has a number.
     fn append(&mut self, event: &Event, at: Timestamp) {
+        // A machine that slept, or a clock that was set forward: no line stands a minute after the checkpoint before it.
+        if at >= self.sealed_at + MINUTE {
+            self.seal();
+        }
         let room = if event.is_strangers() { STRANGERS } else { PENDING };
         if self.pending.len() > room {
             return self.state.lose();
@@ -217,8 +241,10 @@ impl Writer {
             Ok(jws) => {
                 // Whoever collects the log elsewhere has what proves a cut end.
                 tracing::info!(seq, hash, jws, "audit checkpoint");
-                self.append(&Event::of(Name::Checkpoint).jws(jws), now);
+                self.append(&Event::of(Name::Checkpoint).jws(jws.clone()), now);
                 self.sealed = self.chain.seq;
+                let log = self.means.log.clone();
+                self.unkept = Some(LastSeal { log, seq: self.chain.seq, hash: self.chain.hash.clone(), jws });
                 self.state.unsealed.store(None);
                 self.means.metrics.audit_sealed(now);
             }
@@ -288,9 +314,31 @@ impl Writer {
             return;
         }
         match self.sink.sync() {
-            Ok(()) => self.unsynced = false,
+            Ok(()) => {
+                self.unsynced = false;
+                self.keep_seal();
+            }
             Err(fault) => self.refused(&fault),
         }
+    }
+
+    /// Keeps the last seal outside of the log, now that the log has it on the disk.
+    fn keep_seal(&mut self) {
+        let Some(seal) = self.unkept.take() else { return };
+        let mut fault = None;
+        for place in &mut self.means.seals {
+            fault = place.save(&seal).err().or(fault);
+        }
+        let told = fault.map(|fault| {
+            Arc::new(format!(
+                "the last seal of the audit log can't be kept outside of it: {fault}; \
+                 mend: let this user write to the state folder, and see that the store answers"
+            ))
+        });
+        if let (Some(why), None) = (&told, &*self.state.unkept.load()) {
+            tracing::error!(%why, "the next start can't tell whether the audit log was changed");
+        }
+        self.state.unkept.store(told);
     }
 
     /// The last line of a file and the first of the next are checkpoints, so that a file's ends can't be cut unseen.

@@ -3,6 +3,7 @@
 //! Owns: that the registered method finds what it works with, and nothing that it would never look at. Must not know:
 //! what o'clock it is: a secret's dates are judged where it is used.
 
+use super::client_assertions;
 use super::client_keys::KeySource;
 use super::model::{AuthMethod, ClientSecret, ServiceProvider};
 use super::problem::Problem;
@@ -49,6 +50,10 @@ pub fn check(source: &Source, file: &ServiceProvider, keys: &KeySource, problems
                 let mend = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
                 say("token_endpoint_auth_signing_alg", "is for client assertions, which this method has none of", mend);
             }
+            if file.client_assertion_audiences.is_some() {
+                let mend = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
+                say("client_assertion_audiences", "is for client assertions, which this method has none of", mend);
+            }
         }
         Some(AuthMethod::PrivateKeyJwt) => {
             if !file.secrets.is_empty() {
@@ -64,6 +69,9 @@ pub fn check(source: &Source, file: &ServiceProvider, keys: &KeySource, problems
             if matches!(keys, KeySource::Inline(keys) if !keys.verification.verifies(alg)) {
                 let what = "holds no key for signatures that fits token_endpoint_auth_signing_alg";
                 say("jwks", what, "add one: EC on P-256 for ES256, RSA from 2048 bits for RS256, its use sig or absent");
+            }
+            if let Some(listed) = &file.client_assertion_audiences {
+                client_assertions::check(source, listed, problems);
             }
         }
     }

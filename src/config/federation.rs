@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use serde_json::{Map, Value};
 
+use super::client_assertions::AssertionRules;
 use super::connector_rules::{Admitted, Order};
 use super::logo::Logo;
 use super::model::{AuthMethod, Category};
@@ -58,8 +59,8 @@ pub enum Authentication {
     SecretBasic(Vec<DatedSecret>),
     /// By either of the two, one at a time: its file names neither.
     Secret(Vec<DatedSecret>),
-    /// Assertions signed with exactly this algorithm.
-    PrivateKeyJwt(SigningAlg),
+    /// Assertions that keep these rules.
+    PrivateKeyJwt(AssertionRules),
 }
 
 impl Authentication {
@@ -69,9 +70,7 @@ impl Authentication {
             (None, Rules::Openid) => Self::Secret(client.secrets.clone()),
             (None, Rules::Federation) | (Some(AuthMethod::ClientSecretPost), _) => Self::SecretPost(client.secrets.clone()),
             (Some(AuthMethod::ClientSecretBasic), _) => Self::SecretBasic(client.secrets.clone()),
-            (Some(AuthMethod::PrivateKeyJwt), _) => {
-                Self::PrivateKeyJwt(client.file.token_endpoint_auth_signing_alg.unwrap_or_default())
-            }
+            (Some(AuthMethod::PrivateKeyJwt), _) => Self::PrivateKeyJwt(AssertionRules::from_file(&client.file)),
         }
     }
 }

@@ -3,6 +3,7 @@
 //! Owns: the shape of its table, and every rule on it. Must not know: how a directory is spoken to.
 
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -46,9 +47,24 @@ pub struct LdapKind {
     /// Attributes that are read of the entry, each a claim of the same name.
     #[serde(default)]
     pub attributes: Vec<String>,
+    /// Wrong passwords that lock an account in the directory (pwdMaxFailure, passwordMaxFailure, lockoutThreshold): the hub
+    /// lets fewer through, so that strangers lock nobody. From 3 to 100.
+    #[serde(default = "lockout_after")]
+    pub lockout_after: u32,
+    /// Minutes in which the directory counts them (pwdFailureCountInterval, lockoutObservationWindow). From 1 to 1440.
+    #[serde(default = "lockout_minutes")]
+    pub lockout_minutes: u32,
     /// Hosts that may resolve to loopback, link-local or private addresses.
     #[serde(default)]
     pub internal_hosts: Vec<String>,
+}
+
+const fn lockout_after() -> u32 {
+    5
+}
+
+const fn lockout_minutes() -> u32 {
+    15
 }
 
 fn username_filter() -> String {
@@ -68,6 +84,12 @@ pub struct Place {
 }
 
 impl LdapKind {
+    /// The time in which the directory counts wrong passwords.
+    #[must_use]
+    pub fn lockout_window(&self) -> Duration {
+        Duration::from_secs(60 * u64::from(self.lockout_minutes))
+    }
+
     /// # Errors
     /// What is wrong with `url`, and how to mend it.
     pub fn place(&self) -> Result<Place, (&'static str, &'static str)> {
@@ -115,6 +137,13 @@ pub(super) fn check(source: &Source, kind: &LdapKind, folder: &Path, problems: &
     }
     if kind.filter.matches(USERNAME).count() == 0 {
         told("filter", "has no {username}, so that everybody would be the same entry", "write it as \"(uid={username})\"");
+    }
+    if !(3..=100).contains(&kind.lockout_after) {
+        let mend = "write what the directory's password policy says; a directory that locks after fewer should not";
+        told("lockout_after", "is not from 3 to 100", mend);
+    }
+    if !(1..=1440).contains(&kind.lockout_minutes) {
+        told("lockout_minutes", "is not from 1 to 1440", "write the minutes in which the directory counts wrong passwords");
     }
     if kind.ca.as_ref().is_some_and(|path| !folder.join(path).is_file()) {
         told("ca", "names a file that is missing", "put the file there; the path counts from the configuration folder");

@@ -12,6 +12,7 @@ mod address;
 pub mod audit;
 pub mod blocks;
 pub mod changes;
+pub mod client_assertions;
 mod client_auth;
 pub mod client_keys;
 pub mod connector_rules;

@@ -108,6 +108,10 @@ pub struct PrivateListener {
     /// What `passerelle idp` proves itself with: at least 32 characters. Without it there is no `/admin/…`.
     #[serde(default)]
     pub admin_token: Option<SecretRef>,
+    /// Host names, without a port, by which it is asked; an IP address and `localhost` are always accepted. A request for
+    /// another host is answered 421, so that no website can have a browser read it under a name of its own (DNS rebinding).
+    #[serde(default)]
+    pub hosts: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -234,11 +238,19 @@ impl Default for Lifetimes {
     }
 }
 
+/// Room for each of `limits.logins`, where `limits.login_bytes` is absent: more than a login on its way takes as a rule.
+const BYTES_PER_LOGIN: usize = 2048;
+/// Room that there is at least: the largest login's.
+const LARGEST_LOGIN: usize = 64 << 10;
+
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Logins waiting at once; beyond it new ones get 503 with `Retry-After`.
     pub logins: usize,
+    /// Bytes of all logins' records together; beyond it new ones get 503 with `Retry-After`. A small request takes about
+    /// 1,300, the largest 12,700. Default: 2,048 for each of `limits.logins`.
+    pub login_bytes: Option<u64>,
     /// Sessions kept for single sign-on.
     pub sessions: usize,
     /// Codes, tokens and their tombstones; used client assertions as many again, at most half of them
@@ -270,10 +282,20 @@ pub struct Limits {
     pub remembered_logins: usize,
 }
 
+impl Limits {
+    /// Returns the room for logins in bytes.
+    #[must_use]
+    pub fn login_bytes(&self) -> usize {
+        let configured = self.login_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        configured.unwrap_or_else(|| self.logins.saturating_mul(BYTES_PER_LOGIN).max(LARGEST_LOGIN))
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             logins: 200_000,
+            login_bytes: None,
             sessions: 200_000,
             grants: 400_000,
             steps_in_flight: 1024,
@@ -383,6 +405,10 @@ pub struct ServiceProvider {
     /// Algorithm that its client assertions are signed with, for `private_key_jwt`; ES256 when absent.
     #[serde(default)]
     pub token_endpoint_auth_signing_alg: Option<SigningAlg>,
+    /// Audiences that its client assertions may name, for `private_key_jwt`: `issuer`, `token_endpoint`, or an address.
+    /// Default: `issuer`; under `rules = "openid"` `issuer` and `token_endpoint`.
+    #[serde(default)]
+    pub client_assertion_audiences: Option<Vec<String>>,
     /// Two may be valid at once, so that rotation needs no appointment. None for `private_key_jwt`.
     #[serde(default)]
     pub secrets: Vec<ClientSecret>,

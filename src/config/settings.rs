@@ -101,6 +101,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     secret_rules::check(source, &settings.secrets, problems);
     quotas::check(source, &settings.quotas, problems);
     proxies::check(source, &settings.public, problems);
+    private_hosts(source, &settings.private.hosts, problems);
     choice(source, &settings.choice, problems);
     audit::check(source, &settings.audit, problems);
     let trace_headers = traces::check(source, &settings.traces, context, problems);
@@ -230,6 +231,20 @@ fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
     }
 }
 
+fn private_hosts(source: &Source, hosts: &[String], problems: &mut Vec<Problem>) {
+    for (index, host) in hosts.iter().enumerate() {
+        let is_name = host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'));
+        if host.is_empty() || !is_name {
+            let what = "is not a host name";
+            problems.push(source.problem(
+                &format!("private.hosts[{index}]"),
+                what,
+                "write it without a scheme and a port, as hub-1.internal",
+            ));
+        }
+    }
+}
+
 fn identity(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
     let asks_register = settings.platform == Platform::Standard && settings.identity_source == IdentitySource::Register;
     if asks_register && settings.register.is_none() {
@@ -284,6 +299,9 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
     ];
     for (key, value, range) in bounds {
         within(source, &format!("limits.{key}"), value, range, problems);
+    }
+    if let Some(bytes) = limits.login_bytes {
+        within(source, "limits.login_bytes", bytes, (64 << 10, 1 << 40), problems);
     }
 }
 

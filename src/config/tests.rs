@@ -291,6 +291,16 @@ token_endpoint_auth_method = "private_key_jwt"
 jwks_uri = "https://sp.example.org/jwks"
 client_id"#;
 
+const ITS_SECRETS: &str = "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]";
+const NO_AUDIENCE: &str = r#"
+token_endpoint_auth_method = "private_key_jwt"
+jwks_uri = "https://sp.example.org/jwks"
+client_assertion_audiences = []"#;
+const UNKNOWN_AUDIENCE: &str = r#"
+token_endpoint_auth_method = "private_key_jwt"
+jwks_uri = "https://sp.example.org/jwks"
+client_assertion_audiences = ["issuer", "tokens"]"#;
+
 /// Three secrets; only for one hour are they valid all together.
 const THREE_AT_ONCE: &str = r#"[
     { env = "SERVICE_PROVIDER_SP__SECRET", not_after = 2027-03-01T01:00:00Z },
@@ -380,6 +390,9 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "token_endpoint_auth_signing_alg",
             "remove it",
         ),
+        (file, "client_id", "client_assertion_audiences = [\"issuer\"]\nclient_id", "client_assertion_audiences", "remove it"),
+        (file, ITS_SECRETS, NO_AUDIENCE, "client_assertion_audiences", "no assertion would ever count"),
+        (file, ITS_SECRETS, UNKNOWN_AUDIENCE, "client_assertion_audiences[1]", "token_endpoint"),
         (
             file,
             "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]",

@@ -1,12 +1,14 @@
 //! The directory kind: search and bind over TLS (RFC 4511, 4513, 4515), with a login page of the hub's own.
 //!
-//! Owns: what a typed name and password are worth, how often they may be tried, and the claims of an entry. Must not
+//! Owns: what a typed name and password are worth, and the claims of an entry; how often they may be tried is decided in
+//! [`backoff`]. Must not
 //! know: HTML or HTTP; the web layer draws the page at `{base_url}/connectors/{connector}/login` through [`PasswordPage`].
 //!
 //! The password is proven by the directory: the hub's account looks for exactly one entry, then a fresh connection binds
 //! as that entry. What was proven waits under a one-time code for the connector's callback, so that from there on a login
 //! goes the way that every other one goes. Its time is that of the bind, so re-authentication is proven by being done.
 
+mod backoff;
 mod directory;
 mod tries;
 
@@ -19,6 +21,7 @@ use serde_json::{Map, Value};
 use unicode_normalization::UnicodeNormalization as _;
 use url::form_urlencoded::Serializer;
 
+use self::backoff::{Attempt as Bind, Backoff};
 use self::directory::{Directory, Entry};
 use self::tries::Tries;
 use super::finding::{Examination, Finding};
@@ -35,17 +38,13 @@ use crate::ids::{ConnectorId, Secret};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use crate::protocol::catalogue::ErrorCode;
 
-/// Wrong passwords for one name, and within one login: so many at once, then one for each minute.
-const WRONG_FOR_A_NAME: u32 = 5;
+/// Wrong passwords within one login: so many at once, then one for each minute.
 const WRONG_IN_A_LOGIN: u32 = 10;
 const WAIT: Duration = Duration::from_secs(60);
 
 /// Characters of a name and bytes of a password that are looked at, at most.
 const LONGEST_NAME: usize = 256;
 const LONGEST_PASSWORD: usize = 1024;
-
-/// Characters of an interactionHash, with which every `state` begins.
-const HASH: usize = 43;
 
 const CLIENT_ID: &str = "passerelle";
 
@@ -58,7 +57,7 @@ pub struct LdapConnector {
     directory: Arc<Directory>,
     env: Env,
     agreement: Agreement,
-    names: Tries,
+    backoff: Backoff,
     logins: Tries,
     proven: OneTimeCodes<Proven>,
 }
@@ -94,7 +93,7 @@ impl LdapConnector {
             attributes: kind.attributes.clone(),
             directory: Arc::new(Directory::new(kind, bind_password)?),
             agreement: super::agreement(file),
-            names: Tries::new(WRONG_FOR_A_NAME, WAIT, &means.env),
+            backoff: Backoff::new(kind.lockout_after, kind.lockout_window(), &means.env),
             logins: Tries::new(WRONG_IN_A_LOGIN, WAIT, &means.env),
             env: means.env,
         })
@@ -102,8 +101,10 @@ impl LdapConnector {
 
     /// The entry whose password it is; `None` if there is none.
     async fn authenticated<'t>(&'t self, typed: &Typed, counted: &mut Counted<'t>) -> Result<Option<Entry>, Stop> {
-        counted.count(&self.logins, typed.state.get(..HASH).unwrap_or_default())?;
-        counted.count(&self.names, &format!("name {}", alike(typed.username.reveal())))?;
+        let (network, now) = (typed.network, counted.at);
+        counted.count(&self.logins, typed.login.as_str())?;
+        self.backoff.count_network(network, now, &mut counted.bind).map_err(Stop::Wait)?;
+        self.backoff.count_person(&by_name(typed), network, now, &mut counted.bind).map_err(Stop::Wait)?;
         let found = self.directory.find(&typed.username).await?;
         let Some(entry) = found.filter(|entry| !entry.dn.is_empty()) else {
             // The same conversation as for somebody who is there, so that its length says nothing (user enumeration).
@@ -112,7 +113,7 @@ impl LdapConnector {
             return Ok(None);
         };
         // By the entry as well: a directory takes many spellings of a name for the same one.
-        counted.count(&self.names, &format!("entry {}", entry.dn))?;
+        self.backoff.count_person(&by_entry(&entry), network, now, &mut counted.bind).map_err(Stop::Wait)?;
         Ok(self.directory.proves(&entry.dn, &typed.password).await?.then_some(entry))
     }
 
@@ -137,11 +138,12 @@ impl LdapConnector {
     }
 
     async fn judged(&self, typed: &Typed) -> Result<SignedIn, ConnectorFault> {
-        let mut counted = Counted { at: self.env.now(), tries: Vec::new() };
+        let mut counted = Counted { at: self.env.now(), tries: Vec::new(), bind: Bind::default() };
         let outcome = tokio::time::timeout(CallLimits::DEFAULT.whole, self.authenticated(typed, &mut counted)).await;
         match outcome.unwrap_or_else(|_| Err(Stop::Fault(late()))) {
             Ok(Some(entry)) => {
                 counted.forgive();
+                self.backoff.succeed(&[&by_name(typed), &by_entry(&entry)], typed.network, counted.at, &counted.bind);
                 let proven = self.proven(&entry)?;
                 let code = self.proven.keep(&typed.state, &proven, &self.env).await?;
                 let mut query = Serializer::new(String::new());
@@ -149,9 +151,13 @@ impl LdapConnector {
                 Ok(SignedIn::Yes(Secret::new(query.finish())))
             }
             Ok(None) => Ok(SignedIn::No),
-            Err(Stop::Wait(wait)) => Ok(SignedIn::Wait(wait)),
+            Err(Stop::Wait(wait)) => {
+                self.backoff.give_back(&counted.bind);
+                Ok(SignedIn::Wait(wait))
+            }
             Err(Stop::Fault(fault)) => {
                 counted.forgive();
+                self.backoff.give_back(&counted.bind);
                 Err(fault)
             }
         }
@@ -178,6 +184,7 @@ impl From<ConnectorFault> for Stop {
 struct Counted<'t> {
     at: Timestamp,
     tries: Vec<(&'t Tries, String)>,
+    bind: Bind,
 }
 
 impl<'t> Counted<'t> {
@@ -190,6 +197,16 @@ impl<'t> Counted<'t> {
     fn forgive(&self) {
         self.tries.iter().for_each(|(tries, who)| tries.forgive(who));
     }
+}
+
+/// What a person is counted by, as typed.
+fn by_name(typed: &Typed) -> String {
+    format!("name {}", alike(typed.username.reveal()))
+}
+
+/// What a person is counted by, as found.
+fn by_entry(entry: &Entry) -> String {
+    format!("entry {}", alike(&entry.dn))
 }
 
 /// Spellings that most directories take for one name (RFC 4518, 2).

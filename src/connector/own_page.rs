@@ -10,7 +10,8 @@ use async_trait::async_trait;
 use url::Url;
 
 use super::ConnectorFault;
-use crate::ids::{ConnectorId, Secret};
+use crate::client_network::ClientNetwork;
+use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::Departure;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -27,10 +28,14 @@ pub trait PasswordPage: Send + Sync {
 /// What was typed, and for which attempt.
 #[derive(Clone)]
 pub struct Typed {
-    /// The attempt's `state`, which begins with its login's interactionHash.
+    /// The login that the password is typed for: wrong passwords are counted by it.
+    pub login: InteractionHash,
+    /// The attempt's `state`.
     pub state: String,
     pub username: Secret<String>,
     pub password: Secret<String>,
+    /// The network that the form was sent from.
+    pub network: ClientNetwork,
 }
 
 /// What it was worth.

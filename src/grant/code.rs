@@ -6,7 +6,7 @@ use serde_json::{Map, Value};
 
 use super::introspection::shared_scopes;
 use super::records::{CodeRecord, TokenRecord, code_key, encode};
-use super::session::Begun;
+use super::session::{Begun, InSession};
 use super::{Grants, store_code};
 use crate::audit::{Event, Name};
 use crate::identity::Claim;
@@ -32,7 +32,7 @@ impl Grants {
             return Err(ErrorCode::AlreadyDone);
         }
         // The session first: a code must not be redeemable by a login whose session could not be kept.
-        let (session, begun) = self.begin_session(&grant, now).await?;
+        let InSession { family: session, begun, hint_key } = self.begin_session(&grant, now).await?;
         let release = self.federation.load().release(request);
         let record = CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
@@ -44,6 +44,7 @@ impl Grants {
             connector: grant.proven.authentication.connector.clone(),
             obtained: grant.proven.authentication.level,
             session,
+            hint_key,
             token: TokenRecord {
                 client_id: request.client_id.clone(),
                 subject: grant.proven.subject.clone(),
@@ -58,7 +59,7 @@ impl Grants {
         };
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
-        let draft = Draft { value: encode(&record)?, expires_at, families };
+        let draft = Draft { value: encode(&record)?, expires_at, unread_until: None, families };
         if let Err(fault) = self.store.insert(code_key(code), draft, now).await {
             return Err(match fault {
                 // Another node, or an earlier try, was faster.

@@ -62,9 +62,28 @@ impl Grants {
     /// # Errors
     /// `StoreUnavailable`.
     pub async fn departure(&self, cookie: &Secret<String>, asked: &Destination) -> Result<Option<String>, ErrorCode> {
-        let key = departed_key(cookie.reveal(), &encode(asked)?);
-        let found = self.store.load(&key, self.env.now()).await.map_err(|fault| store_code(&fault))?;
+        self.departed(&departed_key(cookie.reveal(), &encode(asked)?)).await
+    }
+
+    async fn departed(&self, key: &Key) -> Result<Option<String>, ErrorCode> {
+        let found = self.store.load(key, self.env.now()).await.map_err(|fault| store_code(&fault))?;
         found.map(|record| decode(&record.value)).transpose()
+    }
+
+    /// Keeps where this very request sent the browser, for a repeat whose encrypted hint no session recognizes any more.
+    ///
+    /// # Errors
+    /// `StoreFull`, `StoreUnavailable`.
+    pub async fn remember_redirect(&self, cookie: &Secret<String>, request: &str, location: &str) -> Result<(), ErrorCode> {
+        self.keep(departed_key(cookie.reveal(), request.as_bytes()), &location, REPEATED_LIFE).await
+    }
+
+    /// Returns where the same request sent the same browser a moment ago.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn remembered_redirect(&self, cookie: &Secret<String>, request: &str) -> Result<Option<String>, ErrorCode> {
+        self.departed(&departed_key(cookie.reveal(), request.as_bytes())).await
     }
 
     /// Keeps the pairs of a request that passed every check, for the GET that brings the browser's cookies.
@@ -101,7 +120,7 @@ impl Grants {
 
     async fn keep(&self, key: Key, record: &impl Serialize, life: Duration) -> Result<(), ErrorCode> {
         let now = self.env.now();
-        let draft = Draft { value: encode(record)?, expires_at: now + life, families: Arc::default() };
+        let draft = Draft { value: encode(record)?, expires_at: now + life, unread_until: None, families: Arc::default() };
         self.store.insert(key, draft, now).await.map(|_| ()).map_err(|fault| store_code(&fault))
     }
 

@@ -10,7 +10,7 @@ use serde_json::{Map, Value};
 use crate::assurance::Level;
 use crate::digest;
 use crate::env::Timestamp;
-use crate::ids::{ClientId, ConnectorId, Scope, Subject, SupportId};
+use crate::ids::{ClientId, ConnectorId, Scope, Secret, Subject, SupportId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::trace_context::TraceContext;
 use crate::store::{Family, Key, Kind};
@@ -32,6 +32,9 @@ pub(super) struct CodeRecord {
     pub obtained: Level,
     /// Ends with the session that it was issued in.
     pub session: Family,
+    /// The session's, by which its encrypted ID tokens are recognized at logout.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_key: Option<Secret<String>>,
     pub token: TokenRecord,
 }
 

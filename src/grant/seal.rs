@@ -10,7 +10,7 @@ use crate::assurance::Platform;
 use crate::config::Service;
 use crate::ids::ClientId;
 use crate::protocol::catalogue::ErrorCode;
-use crate::token::seal::EncryptionKey;
+use crate::token::seal::{EncryptionKey, Mark};
 
 /// What is to be sent.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -29,13 +29,17 @@ pub(super) enum Envelope {
 
 impl Envelope {
     pub(super) fn close(&self, jws: String) -> Result<String, ErrorCode> {
-        match self {
-            Self::Open => Ok(jws),
-            Self::Sealed(key) => key.seal(&jws).map_err(|fault| {
-                tracing::error!(%fault, kid = key.kid, "an answer could not be sealed");
-                ErrorCode::SealingFailed
-            }),
-        }
+        self.close_with(jws, None)
+    }
+
+    /// The same; an encrypted answer can be recognized by this mark.
+    pub(super) fn close_with(&self, jws: String, mark: Option<Mark<'_>>) -> Result<String, ErrorCode> {
+        let Self::Sealed(key) = self else { return Ok(jws) };
+        let sealed = mark.map_or_else(|| key.seal(&jws), |mark| key.seal_marked(&jws, &mark));
+        sealed.map_err(|fault| {
+            tracing::error!(%fault, kid = key.kid, "an answer could not be sealed");
+            ErrorCode::SealingFailed
+        })
     }
 }
 

@@ -23,6 +23,21 @@ pub(super) enum Begun {
     Before,
 }
 
+/// The session that a grant is issued in.
+pub(super) struct InSession {
+    /// Of all that is issued in it.
+    pub family: Family,
+    pub begun: Begun,
+    /// Marks its encrypted ID tokens, where there are any.
+    pub hint_key: Option<Secret<String>>,
+}
+
+impl InSession {
+    fn new(session: Session, begun: Begun) -> Self {
+        Self { family: family_of(&session), begun, hint_key: session.hint_key }
+    }
+}
+
 impl Grants {
     /// The session that a browser's cookie names, if it is still alive.
     ///
@@ -32,11 +47,10 @@ impl Grants {
         Ok(self.load_session(cookie.reveal(), self.env.now()).await?.map(|(session, _)| session))
     }
 
-    /// Notes that the grant's service provider takes part, in a new session or in the one that is reused. Gives the
-    /// family of all that is issued in it, and whether it began just now.
-    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<(Family, Begun), ErrorCode> {
+    /// Notes that the grant's service provider takes part, in a new session or in the one that is reused.
+    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<InSession, ErrorCode> {
         match &grant.session {
-            SessionUse::Reused { cookie } => Ok((self.use_session(grant, cookie, now).await?, Begun::Before)),
+            SessionUse::Reused { cookie } => self.use_session(grant, cookie, now).await,
             SessionUse::Fresh { cookie, former } => self.start_session(grant, cookie, former.as_ref(), now).await,
         }
     }
@@ -47,7 +61,7 @@ impl Grants {
         cookie: &Secret<String>,
         former: Option<&Secret<String>>,
         now: Timestamp,
-    ) -> Result<(Family, Begun), ErrorCode> {
+    ) -> Result<InSession, ErrorCode> {
         let authentication = &grant.proven.authentication;
         let finished = Finished {
             connector: authentication.connector.clone(),
@@ -65,15 +79,19 @@ impl Grants {
         {
             session.continue_from(before);
         }
-        note(&mut session, grant);
-        let draft =
-            Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), families: Arc::default() };
+        self.note(&mut session, grant);
+        let draft = Draft {
+            value: encode(&session)?,
+            expires_at: session.expires_at(&self.session_limits),
+            unread_until: None,
+            families: Arc::default(),
+        };
         match self.store.insert(session_key(cookie.reveal()), draft, now).await {
-            Ok(_) => Ok((family_of(&session), Begun::Now)),
+            Ok(_) => Ok(InSession::new(session, Begun::Now)),
             // The value is nobody else's: an earlier try to answer the same login has begun it. What that one continued may have
             // ended since, so the lineage is the one that was begun with; and signed out is signed out.
             Err(StoreFault::Exists) => match self.load_session(cookie.reveal(), now).await? {
-                Some((begun, _)) => Ok((family_of(&begun), Begun::Before)),
+                Some((begun, _)) => Ok(InSession::new(begun, Begun::Before)),
                 None => Err(ErrorCode::LoginRequired),
             },
             Err(fault) => Err(store_code(&fault)),
@@ -102,21 +120,34 @@ impl Grants {
         }
     }
 
-    async fn use_session(&self, grant: &Grant, cookie: &Secret<String>, now: Timestamp) -> Result<Family, ErrorCode> {
+    async fn use_session(&self, grant: &Grant, cookie: &Secret<String>, now: Timestamp) -> Result<InSession, ErrorCode> {
         for _ in 0..ATTEMPTS {
             // It was alive a moment ago: ended meanwhile means that this login may not be answered from it.
             let (mut session, version) = self.load_session(cookie.reveal(), now).await?.ok_or(ErrorCode::LoginRequired)?;
             session.touch(now);
-            note(&mut session, grant);
+            self.note(&mut session, grant);
             let until = session.expires_at(&self.session_limits);
             let replaced = self.store.replace(&session_key(cookie.reveal()), version, encode(&session)?, until, now).await;
             match replaced.map_err(|fault| store_code(&fault))? {
-                Replaced::Done(_) => return Ok(family_of(&session)),
+                Replaced::Done(_) => return Ok(InSession::new(session, Begun::Before)),
                 Replaced::Stale => {}
                 Replaced::Gone => return Err(ErrorCode::LoginRequired),
             }
         }
         Err(ErrorCode::Busy)
+    }
+
+    fn note(&self, session: &mut Session, grant: &Grant) {
+        let client_id = &grant.request.client_id;
+        session.take_part(client_id);
+        if grant.consented {
+            session.remember_consent(client_id, shown(&grant.proven.claims));
+        }
+        // In the writes that the session and the code need anyway, so that redeeming writes nothing for it.
+        let encrypts = self.federation.load().active(client_id).is_some_and(|client| client.encryption.is_some());
+        if encrypts && session.hint_key.is_none() {
+            session.hint_key = Some(Secret::new(self.env.entropy().token()));
+        }
     }
 
     async fn load_session(&self, cookie: &str, now: Timestamp) -> Result<Option<(Session, Version)>, ErrorCode> {
@@ -128,14 +159,6 @@ impl Grants {
 /// Codes and tokens that end with this session's logout.
 pub(super) fn family_of(session: &Session) -> Family {
     Family(Arc::from(session.lineage.as_str()))
-}
-
-fn note(session: &mut Session, grant: &Grant) {
-    let client_id = &grant.request.client_id;
-    session.take_part(client_id);
-    if grant.consented {
-        session.remember_consent(client_id, shown(&grant.proven.claims));
-    }
 }
 
 /// The claims on a page, by name.

@@ -18,9 +18,10 @@ use crate::protocol::pkce;
 use crate::protocol::registration::Rules;
 use crate::protocol::token::{TokenAnswer, TokenRequest};
 use crate::protocol::userinfo::{Bearer, Carried};
-use crate::store::{Draft, StoreFault, Taken};
+use crate::store::{Draft, Family, StoreFault, Taken};
 use crate::telemetry::trace;
 use crate::token::mint::{IdTokenClaims, UserinfoClaims, mint};
+use crate::token::seal::Mark;
 
 /// A userinfo answer, by its media type.
 #[derive(Clone, PartialEq, Eq)]
@@ -54,6 +55,11 @@ pub(super) fn of(name: Name, token: &TokenRecord) -> Event {
     Event::of(name).sp(&token.client_id).subject(&token.subject).support_id(&token.support_id)
 }
 
+/// Returns whether the tombstone of a code was left by this client, or by a release that noted no client.
+fn was_spent_by(tombstone: &[u8], client_id: &ClientId, issued: &Family) -> bool {
+    tombstone == client_id.as_str().as_bytes() || tombstone == issued.0.as_bytes()
+}
+
 /// An access token that was found alive.
 pub struct Judged {
     pub token: TokenRecord,
@@ -82,9 +88,16 @@ impl Grants {
         let tokens_live_until = now + self.lives.access_token;
         // One atomic step decides who redeems (RFC 6749, 4.1.2). What follows may fail, the code stays burnt.
         let tombstone_until = tokens_live_until + self.lives.access_token;
-        let taken = self.store.take(&code_key(code), issued.0.as_bytes().to_vec(), tombstone_until, now).await;
+        let client_id = &client.registration.client_id;
+        let tombstone = client_id.as_str().as_bytes();
+        let taken = self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await;
         let mut record: CodeRecord = match taken.map_err(|fault| store_code(&fault))? {
             Taken::Won(record) => decode(&record.value)?,
+            // Only whom the first use has served may end what it issued: to any other client, a code that it has found
+            // somewhere is no means of signing people out.
+            Taken::Spent(tombstone) if !was_spent_by(&tombstone, client_id, &issued) => {
+                return Err(ErrorCode::CodeSpentByAnother);
+            }
             Taken::Spent(_) => {
                 // A code used twice was stolen once: what the first use issued dies (RFC 9700, 2.1.1).
                 self.store.revoke(&issued, tombstone_until, now).await.map_err(|fault| store_code(&fault))?;
@@ -93,14 +106,15 @@ impl Grants {
             Taken::Gone => return Err(ErrorCode::CodeUnknown),
         };
         trace::about(&record.token.support_id, record.token.trace.as_ref());
-        self.check_binding(&client.registration.client_id, request, &record)?;
+        self.check_binding(client_id, request, &record)?;
 
         let id_token = self.id_token(&record, client.id_token_signed_response_alg, now).await?;
-        let id_token = envelope.close(id_token)?;
+        let mark = record.hint_key.as_ref().map(|key| Mark { key, audience: client_id });
+        let id_token = envelope.close_with(id_token, mark)?;
         let access_token = self.env.entropy().token();
         record.token.issued_at = now;
         let families = [record.session.clone(), issued].into();
-        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, families };
+        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, unread_until: None, families };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
             // Its person signed out, or the code was used a second time (which said so itself), meanwhile.

@@ -45,7 +45,7 @@ impl Away {
         }
         // Stored as closed before the code is used: a second callback can never reach the token endpoint.
         let state = State::Verifying(Verifying { connector: attempt.connector.clone(), since: world.now });
-        Step::settle_then(ticket, state, Effect::Complete(self.attempt, back.arrival))
+        Step::settle_then(ticket, state, Effect::Complete(self.attempt, back.arrival, back.network))
     }
 }
 

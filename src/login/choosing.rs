@@ -95,8 +95,8 @@ pub(super) fn choose(ticket: Ticket, connector: &ConnectorId, world: &World<'_>)
     }
     let request = &ticket.request;
     let departure = Departure {
-        // The hash in front lets the callback find its login, and its cookie, before anything is looked up.
-        state: format!("{}{}", ticket.hash, world.fresh.token()),
+        // Unrelated to the interaction's address, which the identity provider must not learn.
+        state: world.fresh.token(),
         nonce: world.fresh.token(),
         verifier: Secret::new(world.fresh.token()),
         redirect_uri: format!("{}{connector}", world.callback_base),

@@ -24,7 +24,7 @@ impl Consenting {
     pub(super) fn enter(ticket: Ticket, proven: Proven, world: &World<'_>) -> Step {
         // Whoever ends up logged in must be the user who was asked for (Core, 3.1.2.1 and 5.5.1).
         if ticket.wanted.iter().any(|wanted| *wanted != proven.subject) {
-            return Answered::error(ticket, ErrorCode::LoginRequired);
+            return Answered::error(ticket, ErrorCode::OtherUser);
         }
         let (page, explicit) = match world.consent {
             ConsentPolicy::Required => (!proven.consented || ticket.request.prompt.consent, true),

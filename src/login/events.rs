@@ -7,6 +7,7 @@ use super::upstream::{Arrival, Attempt, Authentication, Departure, Left};
 use super::{Banner, Consenting};
 use crate::assurance::Level;
 use crate::assurance::amr::Evidence;
+use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::identity::{Claim, Identity};
 use crate::ids::{ConnectorId, InteractionHash, Scope, Secret, Subject, SupportId};
@@ -36,6 +37,8 @@ pub struct Return {
     pub connector: ConnectorId,
     pub state: String,
     pub arrival: Arrival,
+    /// The network that the callback was sent from.
+    pub network: ClientNetwork,
 }
 
 #[derive(Clone, Debug)]
@@ -55,7 +58,7 @@ pub enum ConsentAnswer {
 #[derive(Clone, Debug)]
 pub enum Effect {
     Begin(ConnectorId, Departure),
-    Complete(Attempt, Arrival),
+    Complete(Attempt, Arrival, ClientNetwork),
     Identify(Box<Authentication>),
     Grant(Box<Grant>),
     /// Is this code neither redeemed nor expired?

@@ -250,6 +250,16 @@ impl Login {
         }
     }
 
+    /// Returns whether `state` is that of the open attempt, or of the callback that was accepted last.
+    #[must_use]
+    pub fn expects_state(&self, state: &str) -> bool {
+        let open = match &self.state {
+            State::Away(away) => Some(away.attempt.state.as_str()),
+            _ => None,
+        };
+        open.into_iter().chain(self.ticket.returned.as_deref()).any(|expected| expected == state)
+    }
+
     /// True while another process, or this one, may be about to say what a callback was worth.
     #[must_use]
     pub fn is_being_verified(&self, now: Timestamp) -> bool {

@@ -12,7 +12,7 @@ use crate::ids::{ConnectorId, Secret};
 /// What a connector needs to send the browser to its identity provider.
 #[derive(Clone)]
 pub struct Departure {
-    /// Our `state`: the interactionHash, then 256 random bits.
+    /// The upstream `state` (RFC 6749 §4.1.1): 256 random bits, unrelated to the interaction's address.
     pub state: String,
     pub nonce: String,
     /// RFC 7636 verifier, 43 characters; the challenge is always S256.

@@ -6,6 +6,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Subcommand;
+use passerelle::audit::last_seal::SealCheck;
 use passerelle::audit::report::{Flaw, Note, Place, Report, Verdict};
 use passerelle::audit::verify::{Chains, Head, Kept, Verifier};
 use passerelle::env::Env;
@@ -183,6 +184,18 @@ fn in_words(flaw: &Flaw) -> String {
         Flaw::Truncated { last, kept } => {
             format!("the end was cut off after line {last}: a checkpoint that was kept elsewhere is over line {kept}")
         }
+        Flaw::Unsealed { from, to, seconds } => {
+            format!("lines {from} to {to} stand up to {seconds} seconds after the last checkpoint; a hub seals them within 90")
+        }
+        Flaw::NotAsSealed { from, to, sealed, check } => {
+            let what = match check {
+                SealCheck::Missing => "the log ended before",
+                SealCheck::Changed | SealCheck::Matched | SealCheck::Unknown => "another line stood in the place of",
+            };
+            format!(
+                "when the hub started here, {what} the checkpoint in line {sealed} that it had kept:                  lines {from} to {to} are not, or no longer, as the hub wrote them"
+            )
+        }
         Flaw::OtherThanKept { seq } => format!("line {seq} is not the one that a checkpoint kept elsewhere is over"),
     }
 }
@@ -194,6 +207,7 @@ fn noted_in_words(note: &Note) -> String {
             let half = if *half_a_line { ", and half a line" } else { "" };
             format!("the process before was cut off: {unsealed} lines{half} were not sealed before this start")
         }
+        Note::SealUnknown { .. } => "this start knew no seal of the lines before it: the copies outside of the log were removed, or an older release wrote them".to_owned(),
         Note::BeginsAnew => "a chain of its own begins".to_owned(),
         Note::Unfinished => "the last line has no end yet: the hub is at work on it, or was cut off".to_owned(),
     }

@@ -177,6 +177,7 @@ catalogue! {
     UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
     IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
+    IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
 
     // Y03: the authorization request. Y03, parameter, rule: 01 is missing, 02 is twice.
     ClientIdMissing = "Y030101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_id is missing or empty.";
@@ -266,7 +267,7 @@ catalogue! {
     AssertionUnproven = "Y040852" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "Client authentication failed.";
     AssertionTyp = "Y040853" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The typ of the client assertion must be client-authentication+jwt, JWT or absent.";
     AssertionSubject = "Y040854" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The iss and sub of the client assertion must both be the client_id.";
-    AssertionAudience = "Y040855" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The aud of the client assertion must be the issuer of this hub, as one string.";
+    AssertionAudience = "Y040855" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The aud of the client assertion must be the issuer of this hub, as one string; the setting client_assertion_audiences of this client_id can allow others.";
     AssertionExpired = "Y040856" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion has expired, or has no numeric exp.";
     AssertionTooLong = "Y040857" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion expires more than five minutes from now.";
     AssertionNotYet = "Y040858" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion is not valid yet, or was issued in the future.";
@@ -302,6 +303,10 @@ catalogue! {
     AccessTokenInvalid = "Y043010" 401 "invalid_token" Info Client ServiceProvider "error-bad-request" "The access token is unknown, expired or revoked.";
     RevocationTokenMissing = "Y044001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter token is missing or empty.";
     RevocationTokenTwice = "Y044002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter token was sent more than once.";
+    CodeSpentByAnother = "Y042360" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code is not valid for this client_id, or has expired.";
+    AssertionAudienceUnlisted = "Y040360" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The aud of the client assertion must name only audiences of the setting client_assertion_audiences of this client_id; its default is the issuer and the token endpoint of this hub.";
+    AssertionTooLongOpenid = "Y040361" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion expires more than eleven minutes from now.";
+    AssertionBeforeStart = "Y040362" 401 "invalid_client" Warn Client ServiceProvider "error-bad-request" "The client assertion may have been used before the hub was started without its memory of used ones; send a new one, with its iat.";
 
     // Y10: assurance.
     AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not agreed with it.";
@@ -312,12 +317,12 @@ catalogue! {
     LogoutHintMissing = "Y190101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A post_logout_redirect_uri was sent without the id_token_hint that must come with it.";
     LogoutHintTwice = "Y190102" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter id_token_hint was sent more than once.";
     LogoutHintInvalid = "Y190103" 400 "invalid_request" Warn Client ServiceProvider "error-bad-request" "The id_token_hint is not an ID token of this hub, or is signed with a key that was retired more than 30 days ago.";
-    LogoutHintEncrypted = "Y190104" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The id_token_hint is encrypted; decrypt the ID token first, and send the signed token that is inside.";
+    LogoutHintEncrypted = "Y190104" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The id_token_hint is encrypted, and not one that was issued in a live session of this browser; decrypt the ID token first, and send the signed token that is inside.";
     LogoutHintAudience = "Y190105" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The id_token_hint was issued to a client_id that is not, or no longer, active here.";
-    PostLogoutUriMissing = "Y190201" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter post_logout_redirect_uri is missing or empty.";
+    PostLogoutUriMissing = "Y190201" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter post_logout_redirect_uri is missing or empty; a logout of this client_id must name a registered one.";
     PostLogoutUriTwice = "Y190202" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter post_logout_redirect_uri was sent more than once.";
     PostLogoutUriNotRegistered = "Y190203" 400 "invalid_request" Warn Client ServiceProvider "error-bad-request" "The post_logout_redirect_uri is not registered for the client_id of the id_token_hint; they are compared character for character.";
-    LogoutStateMissing = "Y190301" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter state is missing or empty.";
+    LogoutStateMissing = "Y190301" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter state is missing or empty; a logout of this client_id must carry one of at least 32 characters.";
     LogoutStateTwice = "Y190302" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter state was sent more than once.";
     LogoutStateTooShort = "Y190303" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state of a logout must have at least 32 characters.";
     LogoutStateTooLong = "Y190304" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The state must have at most 1024 characters.";
@@ -343,7 +348,7 @@ catalogue! {
     // Y42: the steps of a login.
     LoginUnknown = "Y420001" 404 "access_denied" Info User User "error-login-unknown" "This login is not known, or has expired.";
     LoginOtherBrowser = "Y420002" 403 "access_denied" Warn User User "error-login-other-browser" "This login was begun in another browser.";
-    StateUnknown = "Y420003" 400 "access_denied" Warn User User "error-login-state" "The answer does not belong to a step of this login.";
+    StateUnknown = "Y420003" 400 "access_denied" Warn User IdentityProvider "error-idp-answer" "The identity provider's answer does not belong to the open attempt of this login.";
     StepOutOfOrder = "Y420004" 409 "access_denied" Info User User "error-login-order" "This step does not fit where the login stands.";
     AlreadyDone = "Y420005" 409 "access_denied" Info User User "error-login-done" "This login is already finished.";
     LoginExpired = "Y420006" 410 "access_denied" Info User User "error-login-expired" "This login took too long and has expired.";
@@ -354,6 +359,7 @@ catalogue! {
     UserRefusedConsent = "Y420011" 403 "access_denied" Info User User "error-refused" "The user refused to share the information.";
     LoginRequired = "Y420012" 403 "login_required" Info User User "error-login-required" "The user must authenticate, and prompt=none forbids to ask.";
     ConsentRequired = "Y420013" 403 "consent_required" Info User User "error-consent-required" "The user must consent, and prompt=none forbids to ask.";
+    OtherUser = "Y420330" 403 "login_required" Info User User "error-login-required" "The authenticated user is not the one that id_token_hint or claims ask for.";
 
     // Y47: cross-site request forgery.
     CsrfMissing = "Y470001" 403 "access_denied" Warn User User "error-csrf" "The form was sent without its protection token.";
@@ -370,6 +376,7 @@ catalogue! {
     ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has begun more logins in a minute than it may; try again after the time that Retry-After gives.";
     ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or offers none that fits its registration.";
     SealingFailed = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
+    NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins that nobody has looked at were begun from this network, and the room for logins is short; try again after the time that Retry-After gives.";
     // The administration on the private listener; no browser sees these.
     AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";
     AdminToken = "Y500091" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.admin_token as a Bearer token.";
@@ -383,7 +390,14 @@ catalogue! {
     SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "Nothing is remembered of this support id; the audit log may have it.";
     SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is no support id: twelve letters and digits, without I, L, O and U.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and takes no new logins without it.";
+    // Connections, before there is a request; only the log has these.
+    HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";
+    FieldNameTooLong = "Y500341" 431 "invalid_request" Info Client Operator "error-bad-request" "A header field of the request has a name of more than 256 bytes.";
+    ConnectionSlow = "Y500342" 408 "invalid_request" Info Client User "error-timeout" "A request head, a request body or the reading of an answer took too long.";
+    ConnectionsFull = "Y500343" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The listener holds as many connections as it may.";
+    PeerConnectionsFull = "Y500344" 503 "temporarily_unavailable" Info Client User "error-busy" "One peer holds as many connections as it may.";
     KeysUnreadable = "Y500350" 500 "server_error" Error Hub Operator "error-internal" "The key folder can not be read; the last good keys stay in use.";
+    AuditLogChanged = "Y500360" 500 "server_error" Error Hub Operator "error-internal" "The audit log is not as its last seal says: it was changed or cut while the hub was down.";
 }
 
 /// Families by the beginning of their codes (decisions 13).

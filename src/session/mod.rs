@@ -36,6 +36,9 @@ pub struct Session {
     pub last_used_at: Timestamp,
     /// Names what was issued in this session, and in those before it that it continues: a logout ends all of it.
     pub lineage: String,
+    /// Marks the encrypted ID tokens that are issued in this session, so that a logout recognizes them; absent while none is.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hint_key: Option<Secret<String>>,
     /// The service providers that took part, each with the sets of claims to which this user said yes there.
     participants: BTreeMap<ClientId, Vec<BTreeSet<Claim>>>,
 }
@@ -68,6 +71,7 @@ impl Session {
             started_at: now,
             last_used_at: now,
             lineage: lineage.to_owned(),
+            hint_key: None,
             participants: BTreeMap::new(),
         }
     }
@@ -95,12 +99,18 @@ impl Session {
         if same_account || (self.identity.is_somebody() && self.identity == former.identity) {
             self.participants = former.participants;
             self.lineage = former.lineage;
+            self.hint_key = former.hint_key;
         }
     }
 
     /// Notes that this service provider got an answer out of this session.
     pub fn take_part(&mut self, service_provider: &ClientId) {
         self.participants.entry(service_provider.clone()).or_default();
+    }
+
+    /// The service providers that took part.
+    pub fn participants(&self) -> impl Iterator<Item = &ClientId> {
+        self.participants.keys()
     }
 
     #[must_use]

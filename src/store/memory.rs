@@ -5,6 +5,7 @@
 //! Nothing here is decided by moka's clock: a record is gone by its own `expires_at` and the `now` of the verb. moka's
 //! time to live only frees memory, a minute later.
 
+mod janitor;
 pub mod keeping;
 #[cfg(test)]
 mod restarting_tests;
@@ -14,9 +15,7 @@ pub mod snapshot;
 mod snapshot_tests;
 
 use std::fmt;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -24,12 +23,14 @@ use moka::ops::compute::Op;
 
 use crate::env::Timestamp;
 use crate::store::revocations::{Born, Revocations};
-use crate::store::{Capacities, Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{
+    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault, Taken, Usage, Version,
+};
 
+use janitor::Janitor;
 use shelves::{Pool, Shelves, Slot, State, kept_for};
 use snapshot::Entry;
 
-const JANITOR_PERIOD: Duration = Duration::from_secs(1);
 /// A full store that found too few dead records looks again only after this, so that refusing stays cheap in a flood.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
 /// One sweep frees no more than this: somebody waits for it.
@@ -121,13 +122,15 @@ impl MemoryStore {
                     let Some(born) = born else { continue };
                     let shelf = self.shelves.of(key.kind);
                     if protects_from_replay(key.kind, state) {
-                        shelf.occupy();
-                    } else if !shelf.admit() {
+                        shelf.occupy(value.len());
+                    } else if !shelf.admit(value.len()) {
                         restored.left_out += 1;
                         continue;
                     }
                     let kept_for = kept_for(expires_at, now);
-                    shelf.records.insert(key.name, Slot { version, state, value, expires_at, kept_for, families, born });
+                    let unread_until = None;
+                    let slot = Slot { version, state, value, expires_at, unread_until, kept_for, families, born };
+                    shelf.records.insert(key.name, slot);
                     restored.records += 1;
                 }
             }
@@ -160,7 +163,9 @@ impl MemoryStore {
     }
 
     fn is_dead(&self, slot: &Slot, now: Timestamp) -> bool {
-        slot.expires_at <= now || (slot.state == State::Live && self.is_revoked(slot))
+        slot.expires_at <= now
+            || slot.unread_until.is_some_and(|end| end <= now)
+            || (slot.state == State::Live && self.is_revoked(slot))
     }
 
     fn is_revoked(&self, slot: &Slot) -> bool {
@@ -180,12 +185,14 @@ impl Store for MemoryStore {
         let _open = self.enter()?;
         let shelf = self.shelves.of(key.kind);
         let born = self.revocations.admit(&draft.families, draft.expires_at, now).ok_or(StoreFault::Revoked)?;
+        let kept_for = kept_for(draft.first_end(), now);
         let slot = Slot {
             version: Version(1),
             state: State::Live,
             value: draft.value.into(),
             expires_at: draft.expires_at,
-            kept_for: kept_for(draft.expires_at, now),
+            unread_until: draft.unread_until,
+            kept_for,
             families: draft.families,
             born,
         };
@@ -194,8 +201,8 @@ impl Store for MemoryStore {
             shelf.compute(&key.name, |found| {
                 match found {
                     Some(there) if !self.is_dead(&there, now) => answer = Err(StoreFault::Exists),
-                    Some(_) => shelf.occupy(),
-                    None if shelf.admit() => {}
+                    Some(_) => shelf.occupy(slot.value.len()),
+                    None if shelf.admit(slot.value.len()) => {}
                     None => answer = Err(StoreFault::Full),
                 }
                 if answer.is_ok() { Op::Put(slot.clone()) } else { Op::Nop }
@@ -212,6 +219,30 @@ impl Store for MemoryStore {
         let slot = self.shelves.of(key.kind).records.get(&key.name);
         let live = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now));
         Ok(live.map(Slot::into_record))
+    }
+
+    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
+        let shelf = self.shelves.of(key.kind);
+        let slot = shelf.records.get(&key.name);
+        let Some(slot) = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now)) else { return Ok(None) };
+        if slot.unread_until.is_none() {
+            return Ok(Some(Loaded { record: slot.into_record(), is_first: false }));
+        }
+        let _open = self.enter()?;
+        let mut loaded = None;
+        shelf.compute(&key.name, |found| match found {
+            Some(old) if old.state == State::Live && !self.is_dead(&old, now) => {
+                let is_first = old.unread_until.is_some();
+                loaded = Some(Loaded { record: old.clone().into_record(), is_first });
+                if !is_first {
+                    return Op::Nop;
+                }
+                shelf.occupy(old.value.len());
+                Op::Put(Slot { unread_until: None, kept_for: kept_for(old.expires_at, now), ..old })
+            }
+            _ => Op::Nop,
+        });
+        Ok(loaded)
     }
 
     async fn replace(
@@ -234,8 +265,9 @@ impl Store for MemoryStore {
                 }
                 let version = Version(old.version.0.saturating_add(1));
                 answer = Replaced::Done(version);
-                shelf.occupy();
-                Op::Put(Slot { version, value: value.into(), expires_at, kept_for: kept_for(expires_at, now), ..old })
+                shelf.occupy(value.len());
+                let kept_for = kept_for(expires_at, now);
+                Op::Put(Slot { version, value: value.into(), expires_at, unread_until: None, kept_for, ..old })
             }
             _ => Op::Nop,
         });
@@ -260,11 +292,12 @@ impl Store for MemoryStore {
                         state: State::Tombstone,
                         value: tombstone.into(),
                         expires_at: tombstone_until,
+                        unread_until: None,
                         kept_for,
                         ..old.clone()
                     };
                     answer = Taken::Won(old.into_record());
-                    shelf.occupy();
+                    shelf.occupy(left.value.len());
                     Op::Put(left)
                 }
             },
@@ -292,35 +325,16 @@ impl Store for MemoryStore {
     fn count(&self, kind: Kind) -> usize {
         self.shelves.of(kind).used()
     }
+
+    fn usage(&self, kind: Kind) -> Usage {
+        let shelf = self.shelves.of(kind);
+        Usage { records: shelf.used(), bytes: shelf.pool.used_bytes() }
+    }
 }
 
 /// Without these, what was used could be used again: they find a place also where there is none, and are gone in minutes.
 fn protects_from_replay(kind: Kind, state: State) -> bool {
     state == State::Tombstone || kind == Kind::Assertion
-}
-
-/// The thread that lets moka free what has expired. Without it nothing is freed where there is no traffic, and a
-/// hundred thousand records that expire at once would be freed on one user's time.
-struct Janitor {
-    thread: Option<JoinHandle<()>>,
-    /// Dropped with the store: that ends the thread.
-    _alive: Sender<()>,
-}
-
-impl Janitor {
-    fn start(shelves: Arc<Shelves>) -> Self {
-        let (alive, until_dropped) = mpsc::channel();
-        let rounds = move || {
-            while until_dropped.recv_timeout(JANITOR_PERIOD) == Err(RecvTimeoutError::Timeout) {
-                shelves.iter().for_each(|shelf| shelf.records.run_pending_tasks());
-            }
-        };
-        let thread = std::thread::Builder::new().name("store-janitor".into()).spawn(rounds);
-        if let Err(error) = &thread {
-            tracing::error!(%error, "no thread for the store's janitor: expired records are freed by traffic alone");
-        }
-        Self { thread: thread.ok(), _alive: alive }
-    }
 }
 
 #[cfg(test)]
@@ -333,6 +347,20 @@ mod tests {
     }
 
     conformance!(memory);
+
+    #[tokio::test]
+    async fn a_record_that_nobody_reads_is_gone_at_its_earlier_end() {
+        let store: Arc<dyn Store> = memory(conformance::ROOMY).await;
+        let (key, at) = (conformance::key(Kind::Login, "a"), conformance::at);
+        let draft = || Draft { unread_until: Some(at(10)), ..conformance::draft("1", at(100)) };
+        store.insert(key.clone(), draft(), at(0)).await.unwrap();
+        assert!(store.load(&key, at(9)).await.unwrap().is_some());
+        assert!(store.load(&key, at(10)).await.unwrap().is_none(), "a load without keeping changes nothing");
+        assert!(store.load_and_keep(&key, at(10)).await.unwrap().is_none());
+        store.insert(key.clone(), Draft { unread_until: Some(at(20)), ..draft() }, at(10)).await.unwrap();
+        store.replace(&key, Version(1), "2".into(), at(100), at(19)).await.unwrap();
+        assert!(store.load(&key, at(99)).await.unwrap().is_some(), "what is replaced is kept");
+    }
 
     #[test]
     fn the_janitor_ends_with_its_store() {
@@ -352,16 +380,18 @@ mod tests {
             state: State::Live,
             value: Arc::from([]),
             expires_at: Timestamp::from_seconds(9),
+            unread_until: None,
             kept_for: Duration::ZERO,
             families: Arc::default(),
             born: Born::default(),
         };
-        assert!(shelf.admit());
+        assert!(shelf.admit(0));
         let name: Arc<str> = "a".into();
         shelf.records.insert(Arc::clone(&name), short);
         assert!(shelf.records.get(&name).is_none(), "expired for moka at once");
         let key = Key { kind: Kind::Login, name };
-        let draft = Draft { value: vec![], expires_at: Timestamp::from_seconds(9), families: Arc::default() };
+        let expires_at = Timestamp::from_seconds(9);
+        let draft = Draft { value: vec![], expires_at, unread_until: None, families: Arc::default() };
         store.insert(key, draft, Timestamp::from_seconds(1)).await.unwrap();
         assert_eq!(store.count(Kind::Login), 1);
     }

@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::env::Timestamp;
-use crate::store::{Capacities, Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{
+    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault, Taken, Usage, Version,
+};
 use crate::telemetry::{Metrics, StoreMeter};
 
 /// Counts each verb, and each one that failed, before passing the answer on unchanged.
@@ -108,6 +110,16 @@ impl Store for MeteredStore {
         self.counted(&self.of(key.kind).load, self.inner.load(key, now)).await
     }
 
+    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
+        self.counted(&self.of(key.kind).load, self.inner.load_and_keep(key, now)).await
+    }
+
+    /// Counted as one operation, of the first key's kind: it is one round trip.
+    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+        let Some(first) = keys.first() else { return Ok(Vec::new()) };
+        self.counted(&self.of(first.kind).load, self.inner.load_many(keys, now)).await
+    }
+
     async fn replace(
         &self,
         key: &Key,
@@ -149,6 +161,10 @@ impl Store for MeteredStore {
 
     fn count(&self, kind: Kind) -> usize {
         self.inner.count(kind)
+    }
+
+    fn usage(&self, kind: Kind) -> Usage {
+        self.inner.usage(kind)
     }
 }
 

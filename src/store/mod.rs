@@ -35,7 +35,7 @@ pub enum Kind {
     Assertion,
     /// What was proven on a login page of the hub's own, until its callback.
     OwnCode,
-    /// The kill switches by command: one record.
+    /// What outlives every login: the kill switches by command, one record, and the last seal of each node's audit log.
     Blocks,
 }
 
@@ -76,6 +76,8 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capacities {
     pub logins: usize,
+    /// Bytes of all logins' values together.
+    pub login_bytes: usize,
     pub sessions: usize,
     /// Codes and tokens together.
     pub grants: usize,
@@ -111,8 +113,19 @@ pub struct Version(pub u64);
 pub struct Draft {
     pub value: Vec<u8>,
     pub expires_at: Timestamp,
+    /// An earlier end, unless [`Store::load_and_keep`] or [`Store::replace`] comes before. A store on a network leaves this
+    /// one to its server's clock.
+    pub unread_until: Option<Timestamp>,
     /// A record is gone as soon as one of these is revoked.
     pub families: Arc<[Family]>,
+}
+
+impl Draft {
+    /// When the record ends if nothing else happens to it.
+    #[must_use]
+    pub fn first_end(&self) -> Timestamp {
+        self.unread_until.map_or(self.expires_at, |unread_until| unread_until.min(self.expires_at))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -120,6 +133,22 @@ pub struct Record {
     pub version: Version,
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
+}
+
+/// What [`Store::load_and_keep`] has found.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub record: Record,
+    /// The record had an earlier end until now ([`Draft::unread_until`]).
+    pub is_first: bool,
+}
+
+/// What records take of their capacity, tombstones included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    pub records: usize,
+    /// Of values.
+    pub bytes: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -177,6 +206,24 @@ pub trait Store: Send + Sync {
     /// `Unavailable`.
     async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault>;
 
+    /// Loads several records at once, in the order of `keys`: a store on a network is asked in one round trip.
+    /// # Errors
+    /// `Unavailable`.
+    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+        let mut records = Vec::with_capacity(keys.len());
+        for key in keys {
+            records.push(self.load(key, now).await?);
+        }
+        Ok(records)
+    }
+
+    /// Loads a record, which from now on lives until its `expires_at`, whatever its [`Draft::unread_until`] was.
+    /// # Errors
+    /// `Unavailable`.
+    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
+        Ok(self.load(key, now).await?.map(|record| Loaded { record, is_first: false }))
+    }
+
     /// Replaces value and expiry (the families stay) if the record still has the expected version.
     /// # Errors
     /// `Unavailable`.
@@ -211,4 +258,9 @@ pub trait Store: Send + Sync {
     /// Records of a kind that take a place, tombstones included: for admission and metrics. What has expired counts
     /// until its memory is freed.
     fn count(&self, kind: Kind) -> usize;
+
+    /// What the records of a kind take of its capacity. Cheap: it is asked at each admission of a login.
+    fn usage(&self, kind: Kind) -> Usage {
+        Usage { records: self.count(kind), bytes: 0 }
+    }
 }

@@ -7,10 +7,13 @@ use std::sync::Arc;
 
 use josekit::jwe::{ECDH_ES, JweEncrypter, JweHeader, RSA_OAEP, RSA_OAEP_256};
 use josekit::jwk::Jwk;
+use josekit::util::random_bytes;
 use serde_json::{Map, Value};
 
 use super::jwe;
 use super::verify::is_sound_rsa;
+use crate::digest;
+use crate::ids::{ClientId, Secret};
 use crate::protocol::alg::{ContentEncryption, EncryptionAlg};
 
 /// Nothing was sealed: OpenSSL refused, for every key has sealed once when it was read.
@@ -78,6 +81,30 @@ impl EncryptionKey {
         jwe::CONTEXT.serialize_compact(jws.as_bytes(), &self.header, self.encrypter.as_ref()).map_err(|_| SealFault)
     }
 
+    /// Encrypts as [`Self::seal`] does, to a token that the holder of `mark` recognizes by [`Mark::is_on`].
+    ///
+    /// # Errors
+    /// OpenSSL failed.
+    pub fn seal_marked(&self, jws: &str, mark: &Mark<'_>) -> Result<String, SealFault> {
+        self.marked(jws, mark).ok_or(SealFault)
+    }
+
+    /// RFC 7516 §5.1, as josekit does it, but for the initialization vector.
+    fn marked(&self, jws: &str, mark: &Mark<'_>) -> Option<String> {
+        let content = jwe::CONTEXT.get_content_encryption(ContentEncryption::A256GCM.as_str())?;
+        let mut header = self.header.clone();
+        let agreed = self.encrypter.compute_content_encryption_key(content, &self.header, &mut header).ok()?;
+        let key = agreed.unwrap_or_else(|| random_bytes(content.key_len()).into());
+        let encrypted_key = self.encrypter.encrypt(&key, &self.header, &mut header).ok()?.unwrap_or_default();
+        header.set_algorithm(self.encrypter.algorithm().name());
+        let header = digest::base64url(&serde_json::to_vec(header.claims_set()).ok()?);
+        let encrypted_key = digest::base64url(&encrypted_key);
+        let vector = mark.vector(&header, &encrypted_key);
+        let (ciphertext, tag) = content.encrypt(&key, Some(&vector), jws.as_bytes(), header.as_bytes()).ok()?;
+        let (ciphertext, tag) = (digest::base64url(&ciphertext), digest::base64url(&tag?));
+        Some(format!("{header}.{encrypted_key}.{}.{ciphertext}.{tag}", digest::base64url(&vector)))
+    }
+
     /// An RSA key that names no `alg` serves two.
     fn all_of(jwk: &Value) -> Result<Vec<Self>, &'static str> {
         let jwk = jwk.as_object().ok_or("is no JSON object")?;
@@ -133,6 +160,52 @@ impl EncryptionKey {
         let key = Self { alg, kid: kid.to_owned(), rank, header, encrypter };
         key.seal("passerelle").ok()?;
         Some(key)
+    }
+}
+
+/// Bytes of a JWE that is looked at.
+const LONGEST_MARKED: usize = 16 * 1024;
+/// Bytes of an initialization vector of AES-GCM (RFC 7518 §5.3).
+const VECTOR: usize = 12;
+
+/// What makes a JWE recognizable to this hub alone, although only the service provider can decrypt it: the initialization
+/// vector is a keyed digest of the header, the encrypted key and the audience.
+///
+/// AES-GCM asks of the vector that it is never used twice with one key (NIST SP 800-38D §8). The content encryption key is
+/// new for each token, so any vector will do. Without the digest's key, a marked JWE looks like any other.
+#[derive(Clone, Copy)]
+pub struct Mark<'a> {
+    pub key: &'a Secret<String>,
+    /// The service provider that the token is issued to.
+    pub audience: &'a ClientId,
+}
+
+impl Mark<'_> {
+    /// Returns whether `sealed` is a JWE that was encrypted with this mark. Its content is not known to be unchanged.
+    #[must_use]
+    pub fn is_on(&self, sealed: &str) -> bool {
+        let mut parts = sealed.split('.');
+        let (Some(header), Some(encrypted_key), Some(vector), Some(_), Some(_), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next(), parts.next(), parts.next())
+        else {
+            return false;
+        };
+        let vector = digest::from_base64url(vector).unwrap_or_default();
+        sealed.len() <= LONGEST_MARKED && digest::equal(&vector, &self.vector(header, encrypted_key))
+    }
+
+    /// The header holds the ephemeral key of ECDH-ES, so that no two tokens share both.
+    fn vector(&self, header: &str, encrypted_key: &str) -> [u8; VECTOR] {
+        let parts = [b"logout hint".as_slice(), self.audience.as_str().as_bytes(), header.as_bytes(), encrypted_key.as_bytes()];
+        let [vector @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] =
+            digest::hmac_parts(self.key.reveal().as_bytes(), &parts);
+        vector
+    }
+}
+
+impl std::fmt::Debug for Mark<'_> {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Mark(***)")
     }
 }
 

@@ -142,3 +142,42 @@ fn a_key_that_can_not_encrypt_is_set_aside_with_its_reason() {
         assert!(EncryptionKeys::of(&[jwk]).choose(alg).is_some());
     }
 }
+
+#[test]
+fn a_marked_token_opens_like_any_other_and_is_recognized_by_its_mark_alone() {
+    let (key, other_key) = (Secret::new("k".repeat(43)), Secret::new("x".repeat(43)));
+    let (audience, other) = (ClientId::from("sp"), ClientId::from("other"));
+    let mark = Mark { key: &key, audience: &audience };
+    for (private, alg) in [
+        (&*EC, EncryptionAlg::EcdhEs),
+        (&*X25519, EncryptionAlg::EcdhEs),
+        (&*RSA, EncryptionAlg::RsaOaep256),
+        (&*RSA, EncryptionAlg::RsaOaep),
+    ] {
+        let keys = EncryptionKeys::of(&[public(private, "the kid", &json!({ "use": "enc" }))]);
+        let chosen = keys.choose(alg).unwrap();
+        let (marked, again) = (chosen.seal_marked(JWS, &mark).unwrap(), chosen.seal_marked(JWS, &mark).unwrap());
+        assert_eq!(open(&marked, alg, private).as_deref(), Some(JWS));
+        let members = |sealed: &str| header(sealed).keys().cloned().collect::<std::collections::BTreeSet<_>>();
+        assert_eq!(members(&marked), members(&chosen.seal(JWS).unwrap()), "R041: nothing is added to the header");
+        let vector = |sealed: &str| sealed.split('.').nth(2).unwrap().to_owned();
+        assert_ne!(vector(&marked), vector(&again));
+
+        assert!(mark.is_on(&marked) && mark.is_on(&again));
+        assert!(!mark.is_on(&chosen.seal(JWS).unwrap()), "one that was not marked");
+        assert!(!Mark { key: &other_key, audience: &audience }.is_on(&marked), "of another session");
+        assert!(!Mark { key: &key, audience: &other }.is_on(&marked), "of another service provider");
+        let parts: Vec<&str> = marked.split('.').collect();
+        let strange: Vec<&str> = again.split('.').collect();
+        for forged in [
+            [strange[0], strange[1], parts[2], parts[3], parts[4]].join("."),
+            [parts[0], parts[1], strange[2], parts[3], parts[4]].join("."),
+            [parts[0], parts[1], "", parts[3], parts[4]].join("."),
+            parts[..4].join("."),
+            format!("{marked}."),
+            format!("{marked}{}", "A".repeat(16 * 1024)),
+        ] {
+            assert!(!mark.is_on(&forged), "{forged:.60}");
+        }
+    }
+}

@@ -8,7 +8,7 @@ use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 use url::form_urlencoded::Serializer;
 
-use super::answer::{locale, page, see_other};
+use super::answer::{landing_page, locale, see_other};
 use super::csrf::{self, Purpose};
 use super::form::FormFault;
 use super::hub::Hub;
@@ -19,9 +19,10 @@ use crate::actor::Departed;
 use crate::audit::{Event, Name};
 use crate::grant::logout::Destination;
 use crate::ids::{ConnectorId, Secret};
+use crate::protocol::acr::Platform;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
-use crate::protocol::logout::{self, LogoutRequest};
+use crate::protocol::logout::{self, Hint, LogoutRequest};
 use crate::protocol::params::{Params, Repeated};
 use crate::session::Session;
 use crate::session::logout::Verdict;
@@ -33,6 +34,9 @@ const PARKED: &str = "parked";
 const CARRIED: [&str; 5] = ["id_token_hint", "post_logout_redirect_uri", "state", "client_id", "ui_locales"];
 /// Nobody wishes for more languages than this, in characters.
 const UI_LOCALES_MOST: usize = 256;
+
+/// Bytes of parameters that go on from a POST to a GET in its address: an encrypted ID token with room to spare.
+const LONGEST_IN_ADDRESS: usize = 8 * 1024;
 
 /// Whether the person has answered the question.
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -72,7 +76,7 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
         Err(fault) => return refuse(&hub, &request, fault.code()),
     };
     // Only what passes takes a place in the store, so that what is kept is small.
-    match check(&hub, &params) {
+    match check(&hub, &params, None) {
         Ok(LogoutRequest::Unnamed) => see_other(path::END_SESSION),
         Ok(LogoutRequest::Named { .. }) => match hub.grants.park(&carried(&params)).await {
             Ok(ticket) => see_other(&format!("{}?{PARKED}={}", path::END_SESSION, ticket.reveal())),
@@ -80,8 +84,17 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
             Err(ErrorCode::StoreFull) => see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params)))),
             Err(code) => problem::not_logged_out(&hub, &request, code),
         },
+        // Only the session tells whether an encrypted ID token is one of ours, and its cookie comes with the GET.
+        Err(ErrorCode::LogoutHintEncrypted) if hub.platform == Platform::High && is_short(&params) => {
+            see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params))))
+        }
         Err(code) => refuse(&hub, &request, code),
     }
+}
+
+/// Whether the parameters can travel in an address.
+fn is_short(params: &Params) -> bool {
+    carried(params).iter().map(|(_, value)| value.len()).sum::<usize>() <= LONGEST_IN_ADDRESS
 }
 
 /// `POST /api/v2/session/end/confirm`: the answer to the question, sent by our own form.
@@ -129,17 +142,39 @@ pub async fn come_back(hub: web::Data<Hub>, request: HttpRequest, path: web::Pat
     }
 }
 
-fn check(hub: &Hub, params: &Params) -> Result<LogoutRequest, ErrorCode> {
-    logout::check(params, hub.federation.load().as_ref(), |hint| hub.grants.logout_hint(hint))
+/// `recognized` is what an encrypted hint says, if the browser's session knows it.
+fn check(hub: &Hub, params: &Params, recognized: Option<Hint>) -> Result<LogoutRequest, ErrorCode> {
+    logout::check(params, hub.federation.load().as_ref(), |hint| match hub.grants.logout_hint(hint) {
+        Err(ErrorCode::LogoutHintEncrypted) => recognized.ok_or(ErrorCode::LogoutHintEncrypted),
+        read => read,
+    })
+}
+
+/// What an encrypted hint says, if it was issued in the session of the browser's cookie.
+async fn recognize(hub: &Hub, params: &Params, cookie: Option<&Secret<String>>) -> Result<Option<Hint>, ErrorCode> {
+    match (params.one("id_token_hint"), cookie) {
+        (Ok(Some(hint)), Some(cookie)) if is_jwe(hint) => hub.logouts.recognize_encrypted_hint(hint, cookie).await,
+        _ => Ok(None),
+    }
+}
+
+/// RFC 7516 §9: a JWE in compact serialization has five parts.
+fn is_jwe(token: &str) -> bool {
+    token.split('.').take(6).count() == 5
 }
 
 async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) -> HttpResponse {
-    let (named, back) = match check(hub, params) {
+    let cookie = hub.cookies.session(request);
+    let recognized = match recognize(hub, params, cookie.as_ref()).await {
+        Ok(recognized) => recognized,
+        Err(code) => return problem::not_logged_out(hub, request, code),
+    };
+    let by_session = recognized.is_some();
+    let (named, back) = match check(hub, params, recognized) {
         Ok(LogoutRequest::Named { hint, back }) => (Some(hint), back),
         Ok(LogoutRequest::Unnamed) => (None, None),
-        Err(code) => return refuse(hub, request, code),
+        Err(code) => return repeated(hub, params, code, cookie.as_ref()).await.unwrap_or_else(|| refuse(hub, request, code)),
     };
-    let cookie = hub.cookies.session(request);
     let (verdict, session) = match hub.logouts.judge(named.as_ref(), cookie.as_ref()).await {
         Ok(judged) => judged,
         Err(code) => return problem::not_logged_out(hub, request, code),
@@ -151,7 +186,7 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
             hub.metrics.logout("asked");
             hub.grants.audit.tell(|| destination.service_provider.iter().fold(Event::of(Name::LogoutAsked), Event::sp));
             let question = question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
-            return page(hub, 200, locale, |chrome| question.render(chrome));
+            return landing_page(hub, 200, locale, |chrome| question.render(chrome));
         }
         (Verdict::AskFirst | Verdict::LogOut, _, Some(cookie), Some(session)) => {
             hub.logouts.log_out(cookie, &session, &destination).await
@@ -159,6 +194,9 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
         (_, _, Some(cookie), None) => hub.logouts.repeat(cookie, &destination).await,
         _ => Ok(Departed::Already),
     };
+    if let (true, Ok(departed), Some(cookie)) = (by_session, &departed, &cookie) {
+        remember(hub, params, cookie, departed, &destination).await;
+    }
     let mut response = match departed {
         Ok(departed) => depart(hub, locale, departed, &destination),
         Err(code) => return problem::not_logged_out(hub, request, code),
@@ -167,6 +205,24 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
         add_cookie(&mut response, &hub.cookies.forget_session());
     }
     response
+}
+
+/// A double click, or a request whose answer got lost: its session is over, and no longer recognizes its encrypted hint.
+async fn repeated(hub: &Hub, params: &Params, code: ErrorCode, cookie: Option<&Secret<String>>) -> Option<HttpResponse> {
+    let cookie = cookie.filter(|_| code == ErrorCode::LogoutHintEncrypted)?;
+    let location = hub.grants.remembered_redirect(cookie, &shown(&carried(params))).await.ok()??;
+    Some(see_other(&location))
+}
+
+async fn remember(hub: &Hub, params: &Params, cookie: &Secret<String>, departed: &Departed, destination: &Destination) {
+    let location = match (departed, &destination.back) {
+        (Departed::ToProvider(url), _) => url.to_string(),
+        (Departed::Here { .. } | Departed::Already, Some(back)) => back.location(),
+        (Departed::Here { .. } | Departed::Already, None) => return,
+    };
+    if let Err(code) = hub.grants.remember_redirect(cookie, &shown(&carried(params)), &location).await {
+        tracing::warn!(code = code.entry().code, "a repeat of this logout will be refused");
+    }
 }
 
 /// The session is over: on to its identity provider, or to the destination.
@@ -196,7 +252,7 @@ fn logged_out(hub: &Hub, locale: Locale, destination: Option<&Destination>, unre
         way: service.map(|service| Way::ServiceHome { href: service.registration.home_page.clone() }),
         unreached: unreached.filter(|id| hub.connectors.sandbox_offer(id).is_none()).and_then(name),
     };
-    page(hub, 200, locale, |chrome| logged_out.render(chrome))
+    landing_page(hub, 200, locale, |chrome| logged_out.render(chrome))
 }
 
 fn question(

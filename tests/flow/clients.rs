@@ -46,7 +46,14 @@ async fn hub() -> TestHub {
     let basic = "token_endpoint_auth_method = \"client_secret_basic\"\nsecrets = [{ env = \"CLIENT_SECRET\" }]";
     let keys = json!({ "keys": [published(&NOTARY, "notary-1")] }).to_string();
     let signs = "token_endpoint_auth_method = \"private_key_jwt\"\njwks = { file = \"notary.jwks\" }";
+    let lists = format!("{signs}\nclient_assertion_audiences = [\"issuer\", \"token_endpoint\"]");
+    let plain = service("surveyor", &format!("rules = \"openid\"\n{signs}")).replace(
+        "\"given_name\", \"family_name\", \"birthdate\", \"gender\", \"birthplace\", \"birthcountry\", \"email\", \"preferred_username\"",
+        "\"profile\"",
+    );
     let files = [
+        ("service-providers/registrar.toml", service("registrar", &lists)),
+        ("service-providers/surveyor.toml", plain),
         ("service-providers/chemist.toml", service("chemist", basic)),
         ("service-providers/notary.toml", service("notary", signs)),
         ("service-providers/bank.toml", service("bank", &bank)),
@@ -117,9 +124,13 @@ impl Redeem {
     }
 
     async fn at(&self, hub: &TestHub) -> Answer {
+        self.to("/api/v2/token", hub).await
+    }
+
+    async fn to(&self, endpoint: &str, hub: &TestHub) -> Answer {
         let body = Serializer::new(String::new()).extend_pairs(&self.pairs).finish();
         let form = ("content-type", "application/x-www-form-urlencoded");
-        let request = TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
+        let request = TestRequest::post().uri(endpoint).insert_header(form).set_payload(body);
         let request =
             self.authorization.iter().fold(request, |request, value| request.append_header(("authorization", value.as_str())));
         hub.send(request).await
@@ -275,6 +286,8 @@ async fn whoever_fails_burns_no_code() {
 #[actix_web::test]
 async fn an_assertion_that_breaks_a_rule_is_refused_and_told_why() {
     let hub = hub().await;
+    // By then the hub has been up for longer than an assertion without `iat` can be old.
+    hub.advance(Duration::from_secs(240));
     let now = hub.now().seconds();
     let of_claim = |name: &str, value: Value| (header(), changed(claims(&hub, "x"), name, value));
     let of_header = |name: &str, value: Value| (changed(header(), name, value), claims(&hub, "x"));
@@ -326,6 +339,98 @@ async fn an_assertion_that_breaks_a_rule_is_refused_and_told_why() {
         let answer = Redeem::of("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
         assert_refused(&answer, 400, "invalid_grant", &format!("{header} {claims}"));
     }
+}
+
+/// What each library signs by default (OpenID Connect Core 1.0, 9; RFC 7523, 3), read of its source or of its requests.
+fn by_library(client_id: &str, now: u64) -> Vec<(&'static str, Value, Value)> {
+    let token_endpoint = format!("{ISSUER}/token");
+    let claims = |jti: &str, aud: Value, exp: u64| json!({ "iss": client_id, "sub": client_id, "aud": aud, "jti": jti, "iat": now, "exp": exp });
+    let typed = json!({ "alg": "ES256", "kid": "notary-1", "typ": "JWT" });
+    vec![
+        ("pyoidc", header(), claims("pyoidc", json!([token_endpoint]), now + 600)),
+        ("idpyoidc", header(), claims("idpyoidc", json!([token_endpoint]), now + 600)),
+        ("Keycloak", typed.clone(), claims("keycloak", json!(token_endpoint), now + 10)),
+        ("Spring Security", header(), claims("spring", json!([token_endpoint]), now + 60)),
+        ("mod_auth_openidc", typed, claims("mod_auth_openidc", json!(token_endpoint), now + 60)),
+        ("openid-client 6", header(), claims("openid-client", json!(ISSUER), now + 60)),
+        ("openid-client 5", header(), claims("openid-client-5", json!([ISSUER, token_endpoint]), now + 60)),
+    ]
+}
+
+#[actix_web::test]
+async fn the_assertions_of_client_libraries_count_under_openid_rules_at_token_and_revocation() {
+    let hub = hub().await;
+    let now = hub.now().seconds();
+    for (library, header, claims) in by_library("surveyor", now) {
+        let answer = Redeem::of("surveyor").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+        assert_refused(&answer, 400, "invalid_grant", library);
+        let again = changed(claims, "jti", json!(format!("{library} revokes")));
+        let request = Redeem::of("surveyor").and("token", "unknown").assertion(&signed(&NOTARY, &header, &again));
+        let answer = request.to("/api/v2/token/revocation", &hub).await;
+        assert_eq!((answer.status, answer.body.as_str()), (200, "{}"), "{library}");
+    }
+    // What several servers would accept, and what is not the token endpoint, stays refused; so does a long life.
+    let of_claim = |name: &str, value: Value| {
+        let claims = changed(changed(claims(&hub, "x"), "iss", json!("surveyor")), "sub", json!("surveyor"));
+        changed(claims, name, value)
+    };
+    for (claims, named) in [
+        (of_claim("aud", json!([ISSUER, "https://other.example"])), "client_assertion_audiences"),
+        (of_claim("aud", json!(format!("{ISSUER}/token/revocation"))), "client_assertion_audiences"),
+        (of_claim("aud", json!([])), "client_assertion_audiences"),
+        (of_claim("exp", json!(now + 662)), "eleven minutes"),
+    ] {
+        let answer = Redeem::of("surveyor").assertion(&signed(&NOTARY, &header(), &claims)).at(&hub).await;
+        assert_refused(&answer, 401, "invalid_client", named);
+        assert!(answer.body.contains(named), "{claims}: {}", answer.body);
+    }
+}
+
+#[actix_web::test]
+async fn under_federation_rules_the_refused_audience_names_the_setting_that_allows_it() {
+    let hub = hub().await;
+    let now = hub.now().seconds();
+    let short_lived =
+        |client_id| by_library(client_id, now).into_iter().filter(|(.., claims)| claims["exp"].as_u64() < Some(now + 300));
+    for (library, header, claims) in short_lived("notary") {
+        let answer = Redeem::of("notary").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+        match claims["aud"] == ISSUER {
+            true => assert_refused(&answer, 400, "invalid_grant", library),
+            false => {
+                assert_refused(&answer, 401, "invalid_client", library);
+                assert!(answer.body.contains("client_assertion_audiences"), "{library}: {}", answer.body);
+            }
+        }
+    }
+    for (library, header, claims) in short_lived("registrar") {
+        let answer = Redeem::of("registrar").assertion(&signed(&NOTARY, &header, &claims)).at(&hub).await;
+        assert_refused(&answer, 400, "invalid_grant", library);
+    }
+}
+
+/// The memory of used assertions is gone with the process; their signatures still hold.
+#[actix_web::test]
+async fn an_overheard_assertion_does_not_count_again_after_a_restart_without_a_snapshot() {
+    let hub = hub().await;
+    let now = hub.now().seconds();
+    let issued = |at: Value, jti: &str| changed(changed(claims(&hub, jti), "iat", at), "nbf", Value::Null);
+    let (dated, undated) = (issued(json!(now - 1), "dated"), issued(Value::Null, "undated"));
+    hub.advance(Duration::from_secs(1));
+    let overheard = [dated, undated].map(|claims| Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims)));
+    let hub = hub.restarted().await;
+    for request in overheard {
+        let answer = request.at(&hub).await;
+        assert_refused(&answer, 401, "invalid_client", "replay after a restart");
+        assert!(answer.body.contains("may have been used before"), "{}", answer.body);
+    }
+    // A new one counts at once, where it says when it was issued.
+    let fresh = Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &claims(&hub, "fresh")));
+    assert_refused(&fresh.at(&hub).await, 400, "invalid_grant", "a new assertion");
+    // One that doesn't say so counts once no older one could still be alive.
+    hub.advance(Duration::from_secs(240));
+    let undated = changed(claims(&hub, "late"), "iat", Value::Null);
+    let request = Redeem::of("notary").assertion(&signed(&NOTARY, &header(), &undated));
+    assert_refused(&request.at(&hub).await, 400, "invalid_grant", "without iat, four minutes later");
 }
 
 #[actix_web::test]

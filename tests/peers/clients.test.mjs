@@ -96,7 +96,7 @@ test('another method than the registered one is refused though its proof is righ
 
 test('an assertion counts once, and only at this issuer', async () => {
   const sign = (audience, jti) => new SignJWT({ jti }).setProtectedHeader({ alg: 'ES256', kid: 'ec-1' })
-    .setIssuer('signer').setSubject('signer').setAudience(audience).setExpirationTime('1m').sign(signers.ec.key);
+    .setIssuer('signer').setSubject('signer').setAudience(audience).setIssuedAt().setExpirationTime('1m').sign(signers.ec.key);
   const answer = async (client_assertion) => (await post({ client_assertion_type: JWT_BEARER, client_assertion })).json();
   const { issuer } = federation.hub;
   const once = await sign(issuer, random());

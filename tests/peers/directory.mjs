@@ -42,8 +42,22 @@ ${person('star*')}
 ${person('twin-1', 'employeeNumber: twin')}
 ${person('twin-2', 'employeeNumber: twin')}`;
 
-/** { port, tlsPort, ca, otherCa, stop }: ca and otherCa are PEM; only the first has signed the directory's certificate. */
-export async function startDirectory() {
+const policy = (lockAfter) => `
+dn: cn=policy,${BASE}
+objectClass: device
+objectClass: pwdPolicy
+cn: policy
+pwdAttribute: userPassword
+pwdLockout: TRUE
+pwdMaxFailure: ${lockAfter}
+pwdFailureCountInterval: 900
+`;
+
+/**
+ * { port, tlsPort, ca, otherCa, stop }: ca and otherCa are PEM; only the first has signed the directory's certificate.
+ * `lockAfter`: so many wrong passwords within 15 minutes lock an account (ppolicy).
+ */
+export async function startDirectory({ lockAfter } = {}) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-slapd-'));
   const file = (name) => path.join(folder, name);
   const [port, tlsPort] = await freePorts(2);
@@ -59,6 +73,7 @@ include /etc/ldap/schema/cosine.schema
 include /etc/ldap/schema/inetorgperson.schema
 modulepath /usr/lib/ldap
 moduleload back_mdb
+${lockAfter ? 'moduleload ppolicy' : ''}
 pidfile ${file('slapd.pid')}
 TLSCACertificateFile ${file('ca.pem')}
 TLSCertificateFile ${file('server.pem')}
@@ -67,10 +82,11 @@ database mdb
 suffix "${BASE}"
 rootdn "cn=admin,${BASE}"
 directory ${file('db')}
+${lockAfter ? `overlay ppolicy\nppolicy_default "cn=policy,${BASE}"` : ''}
 access to attrs=userPassword by anonymous auth by * none
 access to * by dn.exact="${ACCOUNT.dn}" read by * none
 `);
-  writeFileSync(file('entries.ldif'), ENTRIES);
+  writeFileSync(file('entries.ldif'), lockAfter ? `${ENTRIES}\n${policy(lockAfter)}` : ENTRIES);
   execFileSync('/usr/sbin/slapadd', ['-f', file('slapd.conf'), '-l', file('entries.ldif')], { stdio: 'pipe' });
   const child = spawn('/usr/sbin/slapd', ['-f', file('slapd.conf'), '-h', `ldap://127.0.0.1:${port} ldaps://127.0.0.1:${tlsPort}`, '-d', '0'], { stdio: ['ignore', 'ignore', 'pipe'] });
   let said = '';

@@ -10,7 +10,7 @@ const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
 
 /**
  * { hub, idp, sps, sp, other, …, stop }. Service providers are { id, secret, redirectUri, postLogoutUri }: on standard `sp` and `other`,
- * and on both platforms those of `more`, which gives { secret, extra } by name, `extra` being lines of the file. They are
+ * and on both platforms those of `more`, which gives { secret, scopes, extra } by name, `extra` being lines of the file. They are
  * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
  * `configure`, as are settings.
  */
@@ -28,7 +28,7 @@ export async function startFederation(name, more = {}, { platform = 'standard', 
   try {
     const hub = await startHub(name, {
       port, privatePort, platform, settings, files: moreFiles,
-      sps: Object.values(sps).map((s) => ({ ...s, redirectUris: [s.redirectUri], postLogoutUris: [s.postLogoutUri], scopes })),
+      sps: Object.values(sps).map((s) => ({ scopes, ...s, redirectUris: [s.redirectUri], postLogoutUris: [s.postLogoutUri] })),
       connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"', { levels: LEVELS[platform] }) },
     });
     return { ...sps, hub, idp, sps, sp: sps.alpha, other: sps.beta, stop: async () => { await hub.stop(); await idp.close(); } };

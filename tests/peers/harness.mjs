@@ -4,7 +4,7 @@
 import { spawn, execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { cpSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
 import { createServer as createSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -90,10 +90,10 @@ const REGISTERS = { standard: '[register.file]\npath = "register.csv"', high: ''
 /**
  * A folder with a whole configuration.
  * sps: [{ id, secret, redirectUris, postLogoutUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
- * base: the public address, where a proxy stands before the hub · limits: lines more of its table ·
+ * base: the public address, where a proxy stands before the hub · limits, publicListener: lines more of these tables ·
  * register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
  */
-export function configure({ port, privatePort, sps, connectors, settings = '', limits = '', base = `http://localhost:${port}`, platform = 'standard', register = REGISTERS[platform], files = {} }) {
+export function configure({ port, privatePort, sps, connectors, settings = '', limits = '', publicListener = '', base = `http://localhost:${port}`, platform = 'standard', register = REGISTERS[platform], files = {} }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-peers-'));
   const write = (name, content, mode = 0o600) => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
@@ -107,6 +107,7 @@ connectors = "connectors"
 ${settings}
 [public]
 listen = "127.0.0.1:${port}"
+${publicListener}
 [private]
 listen = "127.0.0.1:${privatePort}"
 admin_token = { file = "admin.token" }
@@ -141,7 +142,7 @@ ${sp.extra ?? ''}
 
 /** Writes a connector's file. In its text `idp.secret` stands for its own secret, ID.secret, for it may refer to no other. */
 export function writeConnector(folder, id, content, file = `connectors/${id}.toml`) {
-  writeFileSync(path.join(folder, `${id}.secret`), IDP_SECRET, { mode: 0o600 });
+  if (content.includes('"idp.secret"')) writeFileSync(path.join(folder, `${id}.secret`), IDP_SECRET, { mode: 0o600 });
   writeFileSync(path.join(folder, file), content.replaceAll('"idp.secret"', text(`${id}.secret`)), { mode: 0o600 });
 }
 
@@ -325,3 +326,15 @@ export async function signIn(browser, authorizationUrl, { connector = 'real', lo
   if (!back.stopped) throw new Error(`the login did not come back (${back.status} ${back.url}):\n${back.html.slice(0, 3000)}`);
   return back.url;
 }
+
+/** A raw request, for what fetch would not send: { status, headers, rawHeaders, text }. */
+export const raw = (address, { method = 'GET', headers = {}, body } = {}) => new Promise((resolve, reject) => {
+  const url = new URL(address);
+  const sent = httpRequest({ host: '127.0.0.1', port: url.port, path: url.pathname + url.search, method, headers: { host: url.host, ...headers } }, (response) => {
+    const chunks = [];
+    response.on('data', (chunk) => chunks.push(chunk));
+    response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, rawHeaders: response.rawHeaders, text: Buffer.concat(chunks).toString() }));
+  });
+  sent.once('error', reject);
+  sent.end(body);
+});

@@ -36,7 +36,12 @@ impl Servers {
     async fn put_back(&self, record: Option<Record>) {
         self.inner.remove(&record_key()).await.unwrap();
         if let Some(record) = record {
-            let draft = Draft { value: record.value.to_vec(), expires_at: record.expires_at, families: Arc::default() };
+            let draft = Draft {
+                value: record.value.to_vec(),
+                expires_at: record.expires_at,
+                unread_until: None,
+                families: Arc::default(),
+            };
             self.inner.insert(record_key(), draft, now()).await.unwrap();
         }
     }
@@ -263,7 +268,12 @@ pub(crate) async fn sample() -> Sample {
 async fn blocks_of_the_last_release_stay_in_force() {
     for sample in released(Kind::Blocks) {
         let servers = Servers::new();
-        let draft = Draft { value: sample.bytes(), expires_at: now() + Duration::from_secs(60), families: Arc::default() };
+        let draft = Draft {
+            value: sample.bytes(),
+            expires_at: now() + Duration::from_secs(60),
+            unread_until: None,
+            families: Arc::default(),
+        };
         servers.inner.insert(record_key(), draft, now()).await.unwrap();
         let blocks = Node::new(2).start(&servers).await;
         assert_eq!((names(&blocks), blocks.unread()), (vec!["first".to_owned(), "second".to_owned()], None));

@@ -6,6 +6,7 @@ use url::Url;
 
 use super::{ACTOR, ConnectorActor};
 use crate::actor::health::Call;
+use crate::client_network::ClientNetwork;
 use crate::connector::ConnectorFault;
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
@@ -51,7 +52,7 @@ pub(super) struct Begin(pub Departure);
 
 #[derive(Message)]
 #[rtype(result = "Result<Authentication, ConnectorFault>")]
-pub(super) struct Complete(pub Attempt, pub Arrival);
+pub(super) struct Complete(pub Attempt, pub Arrival, pub ClientNetwork);
 
 #[derive(Message)]
 #[rtype(result = "Result<SignedIn, ConnectorFault>")]
@@ -74,7 +75,7 @@ impl Asked for Begin {
 
 impl Asked for Complete {
     fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
-        let Complete(attempt, arrival) = self;
+        let Complete(attempt, arrival, _network) = self;
         actor.call(Call::Complete, scope, move |desk| async move {
             let outcome = desk.connector.complete(attempt, arrival).await;
             if let (Ok(_), Some(seconds)) = (&outcome, desk.connector.skew_seconds()) {

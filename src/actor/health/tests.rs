@@ -107,6 +107,7 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::LdapSubject,
         // A browser can bring these about at will.
         E::IdpError,
+        E::IdpStateUnusable,
         E::IdpCallbackMalformed,
         E::IdpIssMissing,
         E::IdpIssWrong,

@@ -34,6 +34,19 @@ mod code {
     pub const SIZE_LIMIT_EXCEEDED: u32 = 4;
     /// What directories say to a wrong name or password, or of an account that is locked or has none.
     pub const NOT_PROVEN: [u32; 7] = [19, 32, 34, 48, 49, 50, 53];
+
+    /// Returns what a refusal of a bind means beyond a wrong name or password, for the operator.
+    pub const fn meaning(result: u32) -> Option<&'static str> {
+        match result {
+            19 => Some("constraintViolation: the account is locked, as a rule after too many wrong passwords"),
+            50 => Some("insufficientAccessRights: the account may not bind"),
+            53 => Some(
+                "unwillingToPerform: the account is locked, disabled or without a password, or the directory refuses binds \
+                 from this address for a while, as after many that failed",
+            ),
+            _ => None,
+        }
+    }
 }
 
 pub struct Directory {
@@ -117,7 +130,13 @@ impl Directory {
             let mut ldap = directory.connect().await?;
             match ldap.simple_bind(&dn, password.reveal()).await.map_err(|error| fault_of(&error))?.rc {
                 code::SUCCESS => Ok(true),
-                refused if code::NOT_PROVEN.contains(&refused) => Ok(false),
+                refused if code::NOT_PROVEN.contains(&refused) => {
+                    if let Some(meaning) = code::meaning(refused) {
+                        let directory = directory.url.host_str().unwrap_or_default();
+                        tracing::warn!(directory, result = refused, meaning, "a directory refused a bind whatever the password");
+                    }
+                    Ok(false)
+                }
                 other => Err(answered("a bind", other)),
             }
         })
@@ -178,7 +197,8 @@ impl Directory {
         match ldap.simple_bind(dn, password.reveal()).await.map_err(|error| fault_of(&error))?.rc {
             code::SUCCESS => Ok(ldap),
             refused if code::NOT_PROVEN.contains(&refused) => {
-                let why = format!("result {refused}; are bind_dn and bind_password right?");
+                let meaning = code::meaning(refused).map(|meaning| format!(" ({meaning})")).unwrap_or_default();
+                let why = format!("result {refused}{meaning}; are bind_dn and bind_password right?");
                 Err(ConnectorFault::new(ErrorCode::LdapAccount, why))
             }
             other => Err(answered("the account's bind", other)),
@@ -244,7 +264,8 @@ async fn apart<T: Send + 'static>(
 }
 
 fn answered(what: &str, result: u32) -> ConnectorFault {
-    ConnectorFault::new(ErrorCode::LdapAnswer, format!("{what} was answered with result {result} (RFC 4511, appendix A)"))
+    let meaning = code::meaning(result).unwrap_or("RFC 4511, appendix A");
+    ConnectorFault::new(ErrorCode::LdapAnswer, format!("{what} was answered with result {result} ({meaning})"))
 }
 
 /// Of the crate's errors only what names no person goes on.

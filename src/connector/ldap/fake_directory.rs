@@ -30,6 +30,8 @@ pub struct Script {
     pub found: Vec<Person>,
     /// Result codes over the normal ones.
     pub bind: Option<u8>,
+    /// The same for the hub's own account.
+    pub account_bind: Option<u8>,
     pub search: Option<u8>,
     /// Says this to everything, in place of an answer.
     pub noise: Option<Vec<u8>>,
@@ -110,7 +112,8 @@ fn bound(request: StructureTag, script: &mut Script) -> StructureTag {
     // As many real ones do: nothing to prove, nothing refused (RFC 4513, 5.1.2).
     let good = known || dn.is_empty() || password.is_empty();
     let normal = if good { 0 } else { 49 };
-    let code = script.bind.filter(|_| dn != "cn=hub").unwrap_or(normal);
+    let forced = if dn == "cn=hub" { script.account_bind } else { script.bind };
+    let code = forced.unwrap_or(normal);
     script.log.push(Said::Bind { dn, password });
     result(1, code)
 }

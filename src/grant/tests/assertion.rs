@@ -10,6 +10,7 @@ use josekit::jws::{ES256, JwsSigner, RS256};
 use serde_json::{Map, Value, json};
 
 use super::{Hub, ROOMY, federation_of, service_with};
+use crate::config::client_assertions::{AcceptedAudiences, AssertionRules};
 use crate::config::federation::Authentication;
 use crate::config::{JwksUri, KeySource, Service};
 use crate::digest;
@@ -21,6 +22,7 @@ use crate::login::samples::ISSUER;
 use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::client_auth::Credentials;
+use crate::protocol::registration::Rules;
 use crate::store::{Capacities, Kind};
 use crate::token::ClientKeys;
 
@@ -43,7 +45,13 @@ fn inline(keys: &[(&Jwk, &str)]) -> KeySource {
 }
 
 fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> Service {
-    Service { authentication: Authentication::PrivateKeyJwt(alg), ..service_with(client_id, keys) }
+    let rules = AssertionRules {
+        alg,
+        audiences: AcceptedAudiences::IssuerAlone,
+        longest_life: Duration::from_secs(300),
+        rules: Rules::Federation,
+    };
+    Service { authentication: Authentication::PrivateKeyJwt(rules), ..service_with(client_id, keys) }
 }
 
 impl Hub {

@@ -52,6 +52,41 @@ async fn replayed_code_revokes_its_token() {
 }
 
 #[tokio::test]
+async fn a_foreign_client_that_presents_a_spent_code_revokes_nothing() {
+    let hub = Hub::new();
+    let (token, _) = hub.tokens("code", &[]).await;
+    let mut foreign = token_request("code");
+    as_other(&mut foreign);
+    for _ in 0..2 {
+        assert_eq!(hub.refusal(&foreign).await, Some(ErrorCode::CodeSpentByAnother));
+        assert_eq!(hub.verdict(&token).await, Ok(()));
+    }
+    let (seen, unknown) = (ErrorCode::CodeSpentByAnother.entry(), ErrorCode::CodeUnknown.entry());
+    assert_eq!((seen.status, seen.oauth, seen.description), (unknown.status, unknown.oauth, unknown.description));
+    // The one that it was issued to still ends what a thief may have, and only after it has authenticated.
+    let unproven = TokenRequest { credentials: by_post("sp", "wrong"), ..token_request("code") };
+    assert_eq!(hub.refusal(&unproven).await, Some(ErrorCode::ClientAuthentication));
+    assert_eq!(hub.verdict(&token).await, Ok(()));
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
+    assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
+}
+
+/// A release before this one left the name of what the code had issued.
+#[tokio::test]
+async fn a_tombstone_of_the_previous_release_still_revokes() {
+    let hub = Hub::new();
+    let (token, _) = hub.tokens("code", &[]).await;
+    let issued = crate::grant::records::family("code");
+    let (key, now) = (crate::grant::records::code_key("code"), hub.now());
+    hub.grants.store.remove(&key).await.unwrap();
+    let draft = crate::store::Draft { value: vec![], expires_at: now + super::TOKEN_LIFE, families: Arc::default() };
+    hub.grants.store.insert(key.clone(), draft, now).await.unwrap();
+    hub.grants.store.take(&key, issued.0.as_bytes().to_vec(), now + super::TOKEN_LIFE, now).await.unwrap();
+    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
+    assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
+}
+
+#[tokio::test]
 async fn replay_revokes_for_as_long_as_the_token_lives() {
     let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
@@ -92,7 +127,8 @@ async fn any_flaw_burns_the_code() {
         let mut bad = good.clone();
         flaw(&mut bad);
         assert_eq!(hub.refusal(&bad).await, Some(code), "{attack}");
-        assert_eq!(hub.refusal(&good).await, Some(ErrorCode::CodeReused), "{attack}: the right one comes too late");
+        let late = if code == ErrorCode::CodeOfAnother { ErrorCode::CodeSpentByAnother } else { ErrorCode::CodeReused };
+        assert_eq!(hub.refusal(&good).await, Some(late), "{attack}: the right one comes too late");
     }
     for (changes, request) in [(&PKCE[..], verifying(VERIFIER)), (&[], token_request("code"))] {
         let hub = Hub::new();

@@ -100,7 +100,7 @@ fn whoever_is_not_wanted_is_not_granted() {
             stage.identifying();
             answer(stage.identified(proven("idp", Level::Eidas1)))
         };
-        assert!(stage.told(&seen, ErrorCode::LoginRequired), "{seen:?}");
+        assert!(stage.told(&seen, ErrorCode::OtherUser), "{seen:?}");
     }
     Stage::new(&[]).wanting("pairwise-angela").wanting("pairwise-angela").granted();
 }

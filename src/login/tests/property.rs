@@ -247,7 +247,7 @@ impl Witness {
                 }
                 then
             }
-            Effect::Complete(attempt, _) => {
+            Effect::Complete(attempt, ..) => {
                 self.authenticated = good;
                 let ok = Box::new(authentication(attempt.connector.as_str(), level));
                 self.stage.tell(Report::Authenticated(good.then_some(ok).ok_or(ErrorCode::IdTokenNonce)))
@@ -266,7 +266,7 @@ impl Witness {
     fn judge(&mut self, effect: &Effect, over: bool) {
         match effect {
             Effect::Begin(..) => assert!(!over, "a departure of a login that is over"),
-            Effect::Complete(attempt, arrival) => {
+            Effect::Complete(attempt, arrival, _) => {
                 assert!(!over, "a completion of a login that is over");
                 assert_eq!(self.stage.saved, Save::Yes, "an attempt that another node would find open");
                 let youngest = self.attempts.last().unwrap();

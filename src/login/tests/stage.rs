@@ -3,6 +3,7 @@
 use std::time::Duration;
 
 use crate::assurance::{At, Level};
+use crate::client_network::ClientNetwork;
 use crate::env::{SeededEntropy, Timestamp};
 use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::samples::{IDP_ISSUER, LIFE, OPENED, authentication, left, proven, ticket};
@@ -223,7 +224,8 @@ pub(super) fn back_with(attempt: &Attempt, change: impl FnOnce(&mut Return)) -> 
         error: None,
         error_description: None,
     };
-    let mut back = Return { connector: attempt.connector.clone(), state: attempt.state.clone(), arrival };
+    let network = ClientNetwork::containing([192, 0, 2, 1].into());
+    let mut back = Return { connector: attempt.connector.clone(), state: attempt.state.clone(), arrival, network };
     change(&mut back);
     Request::Return(back)
 }

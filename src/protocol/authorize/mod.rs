@@ -10,6 +10,7 @@
 
 mod openid;
 mod redirect;
+mod request_object;
 mod rows;
 #[cfg(test)]
 mod tests;

@@ -4,6 +4,7 @@
 //! Owns: what may be missing, and that after the proof of `client_id` and `redirect_uri` every finding travels by
 //! redirect, in the response mode asked. Must not know: the rows themselves, which are the table's.
 
+use super::request_object::ReturnParams;
 use super::rows::{self, Asked};
 use super::{AuthorizationRequest, Proven, ProvenRedirect, Refusal, ResponseMode, judge};
 use crate::protocol::acr::Platform;
@@ -26,8 +27,11 @@ pub(super) fn check(
 
     // A longer one would make an address that nobody takes: its finding goes without it.
     let state = asked.state.filter(|state| state.len() <= rows::LONGEST_OPAQUE);
-    let mode = asked.response_mode.and_then(ResponseMode::parse).unwrap_or_default();
-    let redirect = ProvenRedirect::new(redirect_uri, state, mode, issuer);
+    // A request object is refused; one that holds the only `state` and `response_mode` lends both to the refusal.
+    let object = asked.request.map(ReturnParams::from_request_object).unwrap_or_default();
+    let state = if params.names("state") { state } else { object.state.as_deref() };
+    let mode = if params.names("response_mode") { asked.response_mode.and_then(ResponseMode::parse) } else { object.mode };
+    let redirect = ProvenRedirect::new(redirect_uri, state, mode.unwrap_or_default(), issuer);
     let judged =
         prove(asked, repeated, registration, redirect.clone()).and_then(|proven| judge(asked, &proven, platform, directory));
     judged.map_err(|code| Refusal::Redirect(redirect, code))

@@ -35,6 +35,10 @@ pub(super) fn of(code: E) -> &'static str {
              id. Compare the connector's [mapping] with what was agreed (docs/claim-mapping.md)."
         }
         E::StoreFull | E::Busy => "The hub is at a limit of yours: see the store and [limits] of passerelle.toml.",
+        E::NetworkCrowded => {
+            "A client in this network begins logins that no browser opens, and room is short: docs/limits.md says how it is shared. \
+             Stop the flood at the proxy, or raise limits.logins and limits.login_bytes if memory allows."
+        }
         E::StoreUnavailable => "The store does not answer: see /readyz.",
         E::AuditUnwritable => "The audit log can't be written, and audit.when_full = \"stop\": see /readyz and docs/audit.md.",
         E::Interrupted | E::ShuttingDown => {

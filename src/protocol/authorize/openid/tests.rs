@@ -159,6 +159,34 @@ fn after_that_every_finding_goes_back_in_the_mode_asked() {
     assert_eq!((code, fields["state"].as_str()), (E::ResponseModeUnknown, "s"));
 }
 
+/// The OpenID Foundation's Form Post plan, `oidcc-unsigned-request-object-supported-correctly-or-rejected-as-unsupported`.
+#[test]
+fn a_refused_request_object_lends_its_response_mode_and_state_to_the_refusal() {
+    let object = |claims: serde_json::Value| {
+        let part = |value: &serde_json::Value| crate::digest::base64url(value.to_string().as_bytes());
+        format!("{}.{}.", part(&json!({ "alg": "none" })), part(&claims))
+    };
+    let evil = "https://evil.example/";
+    let whole = object(json!({ "state": "inside", "response_mode": "form_post", "redirect_uri": evil, "client_id": "off" }));
+    let is_form = |refused: &Result<AuthorizationRequest, Refusal>| matches!(refused, Err(Refusal::Redirect(redirect, code)) if matches!(redirect.error(*code), SpAnswer::FormPost { .. }));
+    let refused = ask(&[("request", &whole)]);
+    assert!(is_form(&refused), "{refused:?}");
+    let (code, fields) = heard(refused);
+    assert_eq!((code, fields["state"].as_str()), (E::RequestNotSupported, "inside"));
+    // What stands outside is what the service provider has said for certain.
+    let refused = ask(&[("request", &whole), ("state", "outside"), ("response_mode", "query")]);
+    assert!(!is_form(&refused), "{refused:?}");
+    assert_eq!(heard(refused).1["state"], "outside");
+    // No other finding loses its way back by it, and a parameter that came twice is not replaced.
+    assert_eq!(heard(ask(&[("request", &whole), ("scope", "")])).1["state"], "inside");
+    let mut twice = pairs(&[("request", &whole), ("state", "a")]);
+    twice.push(("state".to_owned(), "b".to_owned()));
+    assert_eq!(heard(judged(twice, RequestForm::Get)).1.get("state"), None);
+    // An object alone proves neither the client nor the address.
+    let inside = object(json!({ "client_id": "sp", "redirect_uri": CALLBACK, "state": "inside" }));
+    assert_eq!(ask(&[("request", &inside), ("redirect_uri", "")]), Err(Refusal::Page(E::RedirectUriMissing)));
+}
+
 #[test]
 fn a_parameter_that_came_twice_is_told_by_redirect() {
     for (name, code, state) in

@@ -1,0 +1,166 @@
+//! The last seal of a log, kept outside of it: a log that was rewritten or cut while the hub was down no longer holds it.
+//!
+//! Responsible for the comparison at a start, and for the copy in the state folder. A copy in a shared store comes through
+//! [`SealStore`], since stores are not known here.
+
+use std::fs::{self, DirBuilder, File};
+use std::io::{self, Write as _};
+use std::os::unix::fs::DirBuilderExt as _;
+use std::path::{Path, PathBuf};
+
+use schemars::JsonSchema;
+use serde::{Deserialize, Serialize};
+
+use super::chain::Chain;
+
+/// The file in the state folder.
+const NAME: &str = "audit-seal.json";
+
+/// Where a log stood when its last checkpoint reached the disk.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct LastSeal {
+    /// Path of the log that it is of.
+    pub log: String,
+    /// Number of the checkpoint's line.
+    pub seq: u64,
+    /// Hash of the checkpoint's line.
+    pub hash: String,
+    /// The checkpoint itself, as `passerelle audit verify --checkpoints` reads it.
+    pub jws: String,
+}
+
+/// A place outside of the log that keeps its last seal. Its calls may block.
+pub trait SealStore: Send {
+    /// Returns what was saved last.
+    ///
+    /// # Errors
+    /// The place can't be read, or holds something else.
+    fn load(&mut self) -> io::Result<Option<LastSeal>>;
+
+    /// Replaces what was saved before.
+    ///
+    /// # Errors
+    /// The place can't be written.
+    fn save(&mut self, seal: &LastSeal) -> io::Result<()>;
+}
+
+/// What a start has found of the last seal.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "snake_case")]
+pub enum SealCheck {
+    /// The log holds the checkpoint that was kept.
+    Matched,
+    /// No checkpoint of this log was kept: its first start, or the copies are gone.
+    Unknown,
+    /// The log ends before the checkpoint that was kept.
+    Missing,
+    /// Another line stands where the checkpoint stood.
+    Changed,
+}
+
+/// Returns the newest seal of `log` that any of the places keeps. A place that can't be read is logged and passed over.
+pub fn load_newest(places: &mut [Box<dyn SealStore>], log: &str) -> Option<LastSeal> {
+    let mut load = |place: &mut Box<dyn SealStore>| match place.load() {
+        Ok(found) => found.filter(|seal| seal.log == log),
+        Err(error) => {
+            tracing::error!(%error, "a kept seal of the audit log can't be read");
+            None
+        }
+    };
+    places.iter_mut().filter_map(&mut load).max_by_key(|seal| seal.seq)
+}
+
+/// Compares the end of a log with its last seal. `hash_of_line` reads the log.
+pub fn compare(known: Option<&LastSeal>, end: &Chain, hash_of_line: impl FnOnce(u64) -> io::Result<Option<String>>) -> SealCheck {
+    let Some(known) = known else { return SealCheck::Unknown };
+    let hash = match known.seq {
+        seq if seq > end.seq => return SealCheck::Missing,
+        seq if seq == end.seq => Ok(Some(end.hash.clone())),
+        // The process was cut off: lines follow that no checkpoint covers.
+        seq => hash_of_line(seq),
+    };
+    match hash {
+        Ok(hash) if hash.as_ref() == Some(&known.hash) => SealCheck::Matched,
+        Ok(_) => SealCheck::Changed,
+        Err(error) => {
+            tracing::error!(%error, "the audit log can't be compared with its last seal");
+            SealCheck::Unknown
+        }
+    }
+}
+
+/// The copy in the state folder: `audit-seal.json`.
+#[derive(Debug)]
+pub struct SealFile {
+    path: PathBuf,
+}
+
+impl SealFile {
+    #[must_use]
+    pub fn in_folder(state: &Path) -> Self {
+        Self { path: state.join(NAME) }
+    }
+}
+
+impl SealStore for SealFile {
+    fn load(&mut self) -> io::Result<Option<LastSeal>> {
+        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.path.display()));
+        match fs::read(&self.path) {
+            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| named(error.into())),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(named(error)),
+        }
+    }
+
+    /// A reader finds a whole version, old or new: the file is made beside its name, brought to the disk and renamed.
+    fn save(&mut self, seal: &LastSeal) -> io::Result<()> {
+        let folder = self.path.parent().unwrap_or(Path::new("."));
+        DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
+        let mut file = tempfile::Builder::new().prefix(".audit-seal-").tempfile_in(folder)?;
+        file.write_all(&serde_json::to_vec_pretty(seal)?)?;
+        file.as_file().sync_all()?;
+        file.persist(&self.path).map_err(|fault| fault.error)?;
+        File::open(folder)?.sync_all()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn seal(seq: u64, hash: &str) -> LastSeal {
+        LastSeal { log: "audit.jsonl".into(), seq, hash: hash.into(), jws: "a.b.c".into() }
+    }
+
+    #[test]
+    fn an_end_is_compared_with_the_last_seal() {
+        let end = Chain { seq: 9, hash: "nine".into() };
+        let lines = |seq: u64| Ok((seq == 7).then(|| "seven".to_owned()));
+        for (known, found) in [
+            (None, SealCheck::Unknown),
+            (Some(seal(9, "nine")), SealCheck::Matched),
+            (Some(seal(9, "other")), SealCheck::Changed),
+            (Some(seal(7, "seven")), SealCheck::Matched),
+            (Some(seal(7, "other")), SealCheck::Changed),
+            (Some(seal(5, "five")), SealCheck::Changed),
+            (Some(seal(10, "ten")), SealCheck::Missing),
+        ] {
+            assert_eq!(compare(known.as_ref(), &end, lines), found, "{known:?}");
+        }
+    }
+
+    #[test]
+    fn the_newest_seal_of_this_log_counts_and_what_is_unreadable_is_passed_over() {
+        let folder = tempfile::tempdir().unwrap();
+        let file = |name: &str| SealFile::in_folder(&folder.path().join(name));
+        let places = || -> Vec<Box<dyn SealStore>> { ["a", "b", "c"].map(|name| Box::new(file(name)) as Box<_>).into() };
+        assert_eq!(load_newest(&mut places(), "audit.jsonl"), None);
+        file("a").save(&seal(7, "seven")).unwrap();
+        file("b").save(&seal(9, "nine")).unwrap();
+        file("b").save(&seal(11, "eleven")).unwrap();
+        assert_eq!(load_newest(&mut places(), "audit.jsonl"), Some(seal(11, "eleven")));
+        assert_eq!(load_newest(&mut places(), "other.jsonl"), None, "a log at another path has its own");
+        fs::write(folder.path().join("b").join(NAME), "{}").unwrap();
+        assert_eq!(load_newest(&mut places(), "audit.jsonl"), Some(seal(7, "seven")));
+    }
+}

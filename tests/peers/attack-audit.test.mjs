@@ -1,0 +1,154 @@
+// The audit log of a real hub, rewritten and cut while the hub is down, by an attacker who can write the file and can't sign.
+import assert from 'node:assert/strict';
+import { spawnSync } from 'node:child_process';
+import { createHash } from 'node:crypto';
+import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import { test } from 'node:test';
+import { freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+
+const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-attack-audit-'));
+test.after(() => rmSync(folder, { recursive: true, force: true }));
+
+async function start(name) {
+  const file = path.join(folder, `${name}.jsonl`);
+  const [port, privatePort] = await freePorts(2);
+  const redirectUri = `http://localhost:${port}/sp/callback`;
+  const hub = await startHub(name, {
+    port, privatePort,
+    sps: [{ id: 'alpha', secret: 'x'.repeat(40), redirectUris: [redirectUri] }],
+    connectors: { nowhere: oidcConnector('http://localhost:9') },
+    settings: `state = "state"\naudit.sink = "file"\naudit.path = ${JSON.stringify(file)}`,
+  });
+  const ask = () => fetch(`${hub.issuer}/authorize?${new URLSearchParams({
+    client_id: 'alpha', redirect_uri: redirectUri, response_type: 'code', scope: 'openid', acr_values: 'eidas1',
+    state: random(32), nonce: random(32),
+  })}`, { redirect: 'manual' });
+  const lines = () => readFileSync(file, 'utf8').split('\n').filter(Boolean);
+  /** Events of logins, until some are in the file. */
+  const work = async () => {
+    const before = lines().length;
+    for (let tries = 0; lines().length < before + 4; tries += 1) {
+      assert.ok(tries < 500, 'no line is written');
+      await ask();
+    }
+  };
+  return { hub, file, lines, work };
+}
+
+const verify = ({ hub, file }, ...more) => {
+  const run = (...flags) => spawnSync(program, ['audit', 'verify', ...flags, '--keys', path.join(hub.folder, 'keys'), file, ...more], { encoding: 'utf8' });
+  const json = run('--json');
+  return { status: json.status, report: JSON.parse(json.stdout || '{}'), text: run().stdout };
+};
+
+/** Lines behind these that chain as the hub's do: `count` of them, within so many seconds of the last. */
+function forge(genuine, count, seconds) {
+  const all = [...genuine];
+  for (let number = 0; number < count; number += 1) {
+    const last = JSON.parse(all.at(-1));
+    const at = Date.parse(JSON.parse(genuine.at(-1)).time) + Math.round((number + 1) * seconds * 1000 / count);
+    all.push(JSON.stringify({
+      v: 1, seq: last.seq + 1, prev: createHash('sha256').update(`${all.at(-1)}\n`).digest('hex'),
+      time: new Date(at).toISOString(), event: 'logout_asked', node: last.node, sp: 'alpha',
+    }));
+  }
+  return `${all.join('\n')}\n`;
+}
+
+const startLines = (lines) => lines.map((line) => JSON.parse(line)).filter(({ event }) => event === 'start');
+
+test('a log that was rewritten after its first checkpoint while the hub was down is found at the start, and for ever', async () => {
+  const log = await start('rewritten');
+  try {
+    await log.work();
+    let known;
+    await log.hub.restart('SIGTERM', () => {
+      const genuine = log.lines();
+      known = genuine.length;
+      assert.equal(JSON.parse(genuine[1]).event, 'checkpoint');
+      assert.equal(verify(log).status, 0, 'before the attack');
+      writeFileSync(log.file, forge(genuine.slice(0, 2), known + 10, 30));
+      assert.equal(verify(log).status, 0, 'nothing in the log says so yet');
+      const seal = path.join(log.hub.folder, 'state/audit-seal.json');
+      assert.equal(verify(log, '--checkpoints', seal).status, 1, 'but the last seal does');
+    });
+    const { status, report, text } = verify(log);
+    assert.equal(status, 1, text);
+    assert.deepEqual(report.findings.map(({ what, from, to, sealed, check }) => ({ what, from, to, sealed, check })), [
+      { what: 'not_as_sealed', from: 3, to: known + 12, sealed: known, check: 'changed' },
+    ]);
+    assert.match(text, new RegExp(`lines 3 to ${known + 12} are not, or no longer, as the hub wrote them`));
+    assert.match(log.hub.log(), /Y500360/);
+    const readyz = await fetch(`${log.hub.privateBase}/readyz`);
+    assert.equal(readyz.status, 200, 'a finding stops nobody from signing in');
+    assert.match(JSON.stringify((await readyz.json()).degraded.audit), /changed or cut while the hub was down/);
+
+    await log.work();
+    await log.hub.restart('SIGTERM');
+    assert.deepEqual(startLines(log.lines()).map(({ last_seal }) => last_seal), ['unknown', 'changed', 'matched']);
+    assert.equal(verify(log).status, 1, 'the finding is sealed in the chain');
+    assert.equal((await (await fetch(`${log.hub.privateBase}/readyz`)).json()).degraded?.audit, undefined, 'this start found nothing');
+  } finally {
+    await log.hub.stop();
+  }
+});
+
+test('a log that was cut while the hub was down, or taken away, is found at the start', async () => {
+  const log = await start('cut');
+  try {
+    await log.work();
+    let known;
+    await log.hub.restart('SIGTERM', () => {
+      known = log.lines().length;
+      writeFileSync(log.file, `${log.lines().slice(0, 2).join('\n')}\n`);
+    });
+    const cut = verify(log);
+    assert.equal(cut.status, 1, cut.text);
+    assert.deepEqual([cut.report.findings[0].what, cut.report.findings[0].from, cut.report.findings[0].to], ['not_as_sealed', 3, known]);
+    await log.hub.restart('SIGTERM', () => rmSync(log.file));
+    assert.equal(startLines(log.lines())[0].last_seal, 'missing');
+    assert.equal(verify(log).status, 1);
+  } finally {
+    await log.hub.stop();
+  }
+});
+
+test('lines that stand for longer than 90 seconds behind the last checkpoint are found without any copy of a seal', async () => {
+  const log = await start('spans');
+  try {
+    await log.work();
+    const seal = path.join(log.hub.folder, 'state/audit-seal.json');
+    let found;
+    await log.hub.restart('SIGTERM', () => {
+      writeFileSync(log.file, forge(log.lines().slice(0, 2), 20, 600));
+      found = verify(log);
+      rmSync(seal);
+    });
+    assert.equal(found.status, 1, found.text);
+    assert.deepEqual(found.report.findings.map(({ what, from, to, seconds }) => [what, from, to, seconds]), [['unsealed', 3, 22, 600]]);
+    assert.match(found.text, /lines 3 to 22 stand up to 600 seconds after the last checkpoint/);
+    assert.equal(verify(log).status, 1, 'the start that seals them takes nothing back');
+    assert.ok(existsSync(seal), 'and keeps its own seal');
+  } finally {
+    await log.hub.stop();
+  }
+});
+
+test('a hub that was killed, or stopped in order, finds its log as it left it', async () => {
+  const log = await start('honest');
+  try {
+    for (const signal of ['SIGKILL', 'SIGTERM', 'SIGKILL']) {
+      await log.work();
+      await log.hub.restart(signal);
+    }
+    assert.deepEqual(startLines(log.lines()).map(({ last_seal }) => last_seal), ['unknown', 'matched', 'matched', 'matched']);
+    const { status, report, text } = verify(log);
+    assert.equal(status, 0, text);
+    assert.deepEqual(report.findings, []);
+    assert.doesNotMatch(log.hub.log(), /Y500360/);
+  } finally {
+    await log.hub.stop();
+  }
+});
