@@ -197,30 +197,35 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
                 }
                 trail.before(&login, &effect);
                 let whose = Whose::of(&effect);
-                let report = clock.during(whose, perform(means, &login, *effect)).await;
-                trail.after(&report);
+                let mut fault_detail = None;
+                let report = clock.during(whose, perform(means, &login, *effect, &mut fault_detail)).await;
+                trail.after(&report, fault_detail);
                 step = login::on_report(login, report, &world(means.env.now()));
             }
         }
     }
 }
 
-/// Does what the machine asked for. A panic or a lost future here costs this step, never the login.
-async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
+/// Does what the machine asked for. A panic or a lost future here costs this step, never the login. `fault_detail` gets
+/// what the operator is to know of a failed call.
+async fn perform(means: &Means, login: &Login, effect: Effect, fault_detail: &mut Option<String>) -> Report {
     let support_id = &login.ticket.support_id;
+    let mut told = |connector: &ConnectorId, fault: ConnectorFault| {
+        log_fault(support_id.as_str(), connector, &fault);
+        *fault_detail = displayed_detail(&fault);
+        fault.code
+    };
     match effect {
         Effect::Begin(connector, departure) => Report::Departed(match may_leave(means, &connector) {
-            Ok(handle) => handle.begin(departure).await.map_err(|fault| told(support_id.as_str(), &connector, &fault)),
+            Ok(handle) => handle.begin(departure).await.map_err(|fault| told(&connector, fault)),
             Err(code) => Err(code),
         }),
         Effect::Complete(attempt, arrival, network) => {
             let connector = attempt.connector.clone();
             Report::Authenticated(match means.connectors.handle(&connector) {
-                Ok(handle) => handle
-                    .complete(attempt, arrival, network)
-                    .await
-                    .map(Box::new)
-                    .map_err(|fault| told(support_id.as_str(), &connector, &fault)),
+                Ok(handle) => {
+                    handle.complete(attempt, arrival, network).await.map(Box::new).map_err(|fault| told(&connector, fault))
+                }
                 Err(code) => Err(code),
             })
         }
@@ -248,9 +253,15 @@ fn may_leave(means: &Means, connector: &ConnectorId) -> Result<ConnectorHandle, 
 }
 
 /// Tells the operator what went wrong, by the id that the person reads on the page.
-fn told(support_id: &str, connector: &ConnectorId, fault: &ConnectorFault) -> ErrorCode {
+fn log_fault(support_id: &str, connector: &ConnectorId, fault: &ConnectorFault) {
     at_level!(fault.code, support_id, %connector, detail = fault.detail, "an identity provider's step failed");
-    fault.code
+}
+
+/// The explanation that the operator console shows. A refusal in the callback's query is not shown: any text may stand in
+/// its `error_description`, of a person too. The program's log has it.
+fn displayed_detail(fault: &ConnectorFault) -> Option<String> {
+    let repeats_the_query = matches!(fault.code, ErrorCode::IdpDenied | ErrorCode::IdpError);
+    (!repeats_the_query).then(|| fault.detail.clone())
 }
 
 fn observe(means: &Means, before: &'static str, login: &Login, chosen: Option<&ConnectorId>, answer: &Answer) {

@@ -56,6 +56,8 @@ pub enum Sent {
     AcrValues(String),
     /// Nothing is agreed for this level.
     Nothing,
+    /// The connector's file says `send = false` in `[acr]`.
+    Disabled,
     /// To the sandbox's own page.
     SandboxLevel(String),
 }
@@ -141,7 +143,11 @@ fn judge(platform: Platform, asked: Result<Level, ErrorCode>, facts: &gate::Fact
     Verdict::Open(Way {
         asked,
         needed,
-        sent: agreement.to_send(needed).map_or(Sent::Nothing, |value| Sent::AcrValues(value.to_owned())),
+        sent: match agreement.to_send(needed) {
+            Some(value) => Sent::AcrValues(value.to_owned()),
+            None if agreement.sends_acr_values => Sent::Nothing,
+            None => Sent::Disabled,
+        },
         answers: listed.chain(unlisted).collect(),
         sessions: Level::ALL.into_iter().filter(held).map(again).collect(),
     })
@@ -192,6 +198,9 @@ impl Way {
             Sent::AcrValues(value) => writeln!(f, "- sent to the identity provider: acr_values={value}")?,
             Sent::Nothing => {
                 writeln!(f, "- sent to the identity provider: no acr_values, for its file has no value for {needed}")?
+            }
+            Sent::Disabled => {
+                writeln!(f, "- sent to the identity provider: no acr_values, for its file says send = false in [acr]")?;
             }
             Sent::SandboxLevel(level) => writeln!(f, "- sent to the sandbox's page: level={level}")?,
         }

@@ -100,7 +100,7 @@ impl SealStore for SharedSeal {
                     return Ok(());
                 }
             }
-            let draft = Draft { value, expires_at: now + LIFE, families: Arc::default() };
+            let draft = Draft { value, expires_at: now + LIFE, unread_until: None, families: Arc::default() };
             self.store.insert(self.key.clone(), draft, now).await.map(drop)
         })
     }

@@ -7,6 +7,7 @@ use crate::assurance::amr;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::{Level, Platform};
 
+use super::acr_table::AcrTable;
 use super::blocks::Block;
 use super::logo::Logo;
 use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, SecretRef, Settings};
@@ -121,7 +122,8 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     let path = match &mut file.kind {
         ConnectorKind::Persona(persona) => persona.persons.as_mut(),
         ConnectorKind::Ldap(kind) => kind.ca.as_mut(),
-        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) => None,
+        ConnectorKind::Oidc(kind) => kind.ca.as_mut(),
+        ConnectorKind::Oauth2(kind) => kind.ca.as_mut(),
     };
     if let Some(path) = path {
         *path = context.folder.join(&*path);
@@ -166,13 +168,14 @@ fn check(
             if file.levels.lowest <= file.levels.highest {
                 levels(source, file, problems);
             }
-            oidc::check(source, kind, problems);
+            ignored_acr(source, file, problems);
+            oidc::check(source, kind, context.folder, problems);
             oidc::check_encryption(source, kind, problems);
             oidc::client_secret(source, kind, context, problems)
         }
         ConnectorKind::Oauth2(kind) => {
             assumed_level_alone(source, file, problems);
-            oauth2::check(source, kind, problems);
+            oauth2::check(source, kind, context.folder, problems);
             resolved(source, "kind.oauth2.client_secret", &kind.client_secret, context, problems)
         }
         ConnectorKind::Ldap(kind) => {
@@ -187,15 +190,16 @@ fn check(
                 problems.push(source.problem("kind.persona", what, mend));
             }
             // Its own page offers the hub's levels by their names, so that a table of it would have no effect.
-            let unused = [("acr", !file.acr.is_empty()), ("assumed_level", file.assumed_level.is_some())];
+            let unused = [
+                ("acr", file.acr != AcrTable::default()),
+                ("assumed_level", file.assumed_level.is_some()),
+                ("ignore_acr", file.ignore_acr),
+            ];
             for (key, _) in unused.into_iter().filter(|(_, given)| *given) {
                 let what = "has no effect on a sandbox, which proves any level within levels";
                 problems.push(source.problem(key, what, "remove it"));
             }
-            if persona.persons.as_ref().is_some_and(|path| !context.folder.join(path).is_file()) {
-                let mend = "put the file there; the path counts from the configuration folder";
-                problems.push(source.problem("kind.persona.persons", "names a file that is missing", mend));
-            }
+            problems.extend(source.missing_file("kind.persona.persons", context.folder, persona.persons.as_deref()));
             None
         }
     }
@@ -230,9 +234,9 @@ pub fn is_category(id: &str) -> bool {
 fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
     let within = file.levels.lowest..=file.levels.highest;
     let mut seen: BTreeMap<&str, Level> = BTreeMap::new();
-    for (level, values) in &file.acr {
+    for (level, values) in file.acr.levels() {
         let key = format!("acr.{}", level.as_str());
-        if !within.contains(level) {
+        if !within.contains(&level) {
             problems.push(source.problem(&key, "is outside this connector's levels", "remove it, or widen levels"));
         }
         if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
@@ -250,7 +254,7 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
             problems.push(source.problem(&key, "holds a value that is too long, or can't be printed", mend));
         }
         for value in values {
-            if seen.insert(value, *level).is_some_and(|other| other != *level) {
+            if seen.insert(value, level).is_some_and(|other| other != level) {
                 let mend = "give each value one level only";
                 problems.push(source.problem(&key, "holds a value that another level has too", mend));
             }
@@ -266,23 +270,40 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
             problems.push(source.problem("assumed_level", "is below levels.lowest, so that it could never be used", "remove it"));
         }
         Some(Level::Eidas1) => {}
-        None if file.acr.is_empty() => {
+        None if file.acr.lists_nothing() => {
             let mend = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
             problems.push(source.problem("acr", "is missing, so that every answer would be refused", mend));
         }
         None => {}
     }
-    let mapped = |level: &Level| file.acr.contains_key(level) || file.assumed_level == Some(*level);
+    let mapped = |level: &Level| file.acr.levels().any(|(listed, _)| listed == *level) || file.assumed_level == Some(*level);
     let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
-    if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
+    if let (Some(level), false) = (missing, file.acr.lists_nothing() && file.assumed_level.is_none()) {
         let what = format!("does not say what the identity provider calls {}", level.as_str());
         problems.push(source.problem("acr", what, format!("add {} = [\"…\"], or narrow levels", level.as_str())));
     }
 }
 
+/// `ignore_acr` needs a level to count instead, and leaves no use for a table of values.
+fn ignored_acr(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
+    if !file.ignore_acr {
+        return;
+    }
+    if file.assumed_level.is_none() {
+        let what = "leaves no level, for there is no assumed_level";
+        problems.push(source.problem("ignore_acr", what, "add assumed_level = \"eidas1\", or remove ignore_acr"));
+    } else if !file.acr.lists_nothing() {
+        let what = "lists values, and ignore_acr disregards whatever is returned";
+        problems.push(source.problem("acr", what, "remove the [acr] table, or ignore_acr"));
+    }
+}
+
 /// For a kind that returns no `acr`: nothing above eidas1 may be believed without a word from the identity provider.
 fn assumed_level_alone(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
-    if !file.acr.is_empty() {
+    if file.ignore_acr {
+        problems.push(source.problem("ignore_acr", "has no effect: this kind of identity provider returns no acr", "remove it"));
+    }
+    if file.acr != AcrTable::default() {
         let mend = "remove the table, and write assumed_level = \"eidas1\"";
         problems.push(source.problem("acr", "is given, and this kind of identity provider returns no acr", mend));
     }

@@ -8,6 +8,7 @@
 //! [`Files::read`].
 
 pub mod access;
+pub mod acr_table;
 mod address;
 pub mod audit;
 pub mod blocks;

@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::acr_table::AcrTable;
 pub use super::audit::AuditLog;
 use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
@@ -170,7 +171,8 @@ pub enum RegisterConfig {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileRegister {
-    /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status.
+    /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status. A `status` is
+    /// `active` (or empty), `deceased` or `refused`; a person of the last two is refused (Y010003, Y010004).
     pub path: PathBuf,
 }
 
@@ -528,12 +530,16 @@ pub struct ConnectorFile {
     pub enabled: bool,
     /// Lowest and highest level that this identity provider can prove.
     pub levels: Levels,
-    /// Hub level → the value(s) that this identity provider uses; the first is sent, any is accepted.
+    /// What the hub's levels are called at this identity provider.
     #[serde(default)]
-    pub acr: BTreeMap<Level, Vec<String>>,
+    pub acr: AcrTable,
     /// For an identity provider that returns no `acr`; may only be eidas1.
     #[serde(default)]
     pub assumed_level: Option<Level>,
+    /// Disregards the `acr` that this identity provider returns: `assumed_level` counts for every answer. For one whose
+    /// `acr` says nothing about a level, as Keycloak's `1`.
+    #[serde(default)]
+    pub ignore_acr: bool,
     /// Methods to count on when the identity provider sends none.
     #[serde(default)]
     pub amr: Vec<String>,
@@ -725,6 +731,10 @@ pub struct OidcKind {
     /// More parameters for the authorization request, as `idp_hint = "persona"`; none that the protocol uses.
     #[serde(default)]
     pub authorize_params: BTreeMap<String, String>,
+    /// PEM file of the only authorities that its certificate may come from; absent: those of the machine. The path
+    /// counts from the configuration folder.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
     /// Allows http for this identity provider.
     #[serde(default)]
     pub insecure_http: bool,

@@ -3,6 +3,7 @@
 //! Owns: the shape of its table, and every rule on it. Must not know: how it is called.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -40,6 +41,10 @@ pub struct Oauth2Kind {
     /// More parameters for the authorization request; none that the protocol uses.
     #[serde(default)]
     pub authorize_params: BTreeMap<String, String>,
+    /// PEM file of the only authorities that its certificate may come from; absent: those of the machine. The path
+    /// counts from the configuration folder.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
     /// Allows http for this provider.
     #[serde(default)]
     pub insecure_http: bool,
@@ -97,7 +102,7 @@ const PROTOCOL_PARAMETERS: [&str; 9] = [
     "state",
 ];
 
-pub(super) fn check(source: &Source, kind: &Oauth2Kind, problems: &mut Vec<Problem>) {
+pub(super) fn check(source: &Source, kind: &Oauth2Kind, folder: &Path, problems: &mut Vec<Problem>) {
     let http = if kind.insecure_http { Http::Anywhere } else { Http::Nowhere };
     let endpoints = &kind.endpoints;
     let addresses = [
@@ -135,5 +140,6 @@ pub(super) fn check(source: &Source, kind: &Oauth2Kind, problems: &mut Vec<Probl
         let key = format!("kind.oauth2.authorize_params.{name}");
         problems.push(source.problem(&key, "is among reauthentication_params too", "keep it there only"));
     }
+    problems.extend(source.missing_file("kind.oauth2.ca", folder, kind.ca.as_deref()));
     problems.extend(source.not_hosts("kind.oauth2.internal_hosts", &kind.internal_hosts));
 }

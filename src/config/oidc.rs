@@ -2,6 +2,8 @@
 //!
 //! Owns: what must and must not stand together in it. Must not know: its shape ([`super::model`]), how it is called.
 
+use std::path::Path;
+
 use super::address::{self, Http};
 use super::connectors::resolved;
 use super::model::{OidcKind, UpstreamAuthMethod};
@@ -34,7 +36,7 @@ const PROTOCOL_PARAMETERS: [&str; 19] = [
 ];
 
 /// Addresses, scopes and parameters.
-pub(super) fn check(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
+pub(super) fn check(source: &Source, oidc: &OidcKind, folder: &Path, problems: &mut Vec<Problem>) {
     let http = if oidc.insecure_http { Http::Anywhere } else { Http::Nowhere };
     let mut judge = |key: &str, checked: Result<url::Url, address::Fault>| {
         if let Err((what, mend)) = checked {
@@ -62,6 +64,7 @@ pub(super) fn check(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem
         let key = format!("kind.oidc.authorize_params.{name}");
         problems.push(source.problem(&key, "is a parameter of the protocol, which the hub sets itself", "remove it"));
     }
+    problems.extend(source.missing_file("kind.oidc.ca", folder, oidc.ca.as_deref()));
     problems.extend(source.not_hosts("kind.oidc.internal_hosts", &oidc.internal_hosts));
 }
 

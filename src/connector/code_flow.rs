@@ -206,7 +206,8 @@ fn refused(error: &str) -> ConnectorFault {
         // The second is GitHub's.
         "invalid_client" | "incorrect_client_credentials" => {
             let mend = "are client_id, client_secret and token_endpoint_auth_method those registered there? \
-                        With private_key_jwt: can it read /api/v2/client/jwks?";
+                        With private_key_jwt: can it read /api/v2/client/jwks, and does it take the audience that \
+                        client_assertion_audience names?";
             ConnectorFault::new(ErrorCode::IdpClientRefused, format!("error={error}; {mend}"))
         }
         _ => ConnectorFault::new(ErrorCode::IdpCodeRefused, format!("error={}", printable(error, 64))),

@@ -15,6 +15,7 @@ pub mod one_time;
 pub mod own_page;
 pub mod persona;
 
+use std::path::Path;
 use std::sync::Arc;
 
 use arc_swap::ArcSwap;
@@ -32,6 +33,7 @@ use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::config;
 use crate::config::model::{ConnectorFile, ConnectorKind};
+use crate::egress::authorities::Authorities;
 use crate::egress::guard::GuardFault;
 use crate::egress::shared::Guards;
 use crate::env::{Env, Timestamp};
@@ -160,6 +162,11 @@ pub fn build(
     Ok(mapped::around(id, connector, mapping))
 }
 
+/// Reads the `ca` file of a connector, where it names one.
+fn authorities(key: &'static str, path: Option<&Path>) -> Result<Option<Authorities>, ConnectorRefused> {
+    path.map(Authorities::read).transpose().map_err(|why| ConnectorRefused::new(key, why))
+}
+
 /// What a connector's file agrees with its identity provider on levels: the one source for whoever asks, judges or
 /// explains.
 #[must_use]
@@ -167,13 +174,14 @@ pub fn agreement(file: &ConnectorFile) -> Agreement {
     let (lowest, highest) = (file.levels.lowest, file.levels.highest);
     match &file.kind {
         ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Ldap(_) => {
-            Agreement { lowest, highest, values: file.acr.clone(), assumed: file.assumed_level }
+            let (sends_acr_values, ignores_acr) = (file.acr.send, file.ignore_acr);
+            Agreement { lowest, highest, values: file.acr.values(), assumed: file.assumed_level, sends_acr_values, ignores_acr }
         }
         // The sandbox's own page speaks of the hub's levels by their names.
         ConnectorKind::Persona(_) => {
             let served = Level::ALL.into_iter().filter(|level| (lowest..=highest).contains(level));
             let values = served.map(|level| (level, vec![level.as_str().to_owned()])).collect();
-            Agreement { lowest, highest, values, assumed: None }
+            Agreement { lowest, highest, values, assumed: None, sends_acr_values: true, ignores_acr: false }
         }
     }
 }

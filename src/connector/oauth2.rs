@@ -25,6 +25,7 @@ use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
 use crate::config::model::ConnectorFile;
 use crate::config::oauth2::{Oauth2Kind, SecretMethod};
+use crate::egress::authorities::Authorities;
 use crate::egress::guard::{Guard, Schemes};
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
@@ -46,6 +47,8 @@ pub struct Oauth2Connector {
     client: Client,
     env: Env,
     guard: Guard,
+    /// The only authorities that its certificate may come from; `None`: those of the machine.
+    authorities: Option<Authorities>,
     agreement: Agreement,
 }
 
@@ -65,7 +68,8 @@ impl Oauth2Connector {
             return Err(ConnectorRefused::new("kind.oauth2.client_secret", "it is missing; name the secret's file or variable"));
         };
         let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-        let guard = means.guards.of(schemes, &kind.internal_hosts).map_err(|fault| {
+        let authorities = super::authorities("kind.oauth2.ca", kind.ca.as_deref())?;
+        let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(|fault| {
             ConnectorRefused::new("kind.oauth2", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
         })?;
         let admit = |key: &'static str, text: &str| {
@@ -88,7 +92,7 @@ impl Oauth2Connector {
             .set_auth_uri(AuthUrl::from_url(authorization.clone()))
             .set_token_uri(TokenUrl::from_url(token));
         let agreement = super::agreement(file);
-        Ok(Self { id, kind: kind.clone(), authorization, userinfo, client, env: means.env, guard, agreement })
+        Ok(Self { id, kind: kind.clone(), authorization, userinfo, client, env: means.env, guard, authorities, agreement })
     }
 
     /// The URL for the browser (RFC 6749, 4.1.1; RFC 7636, 4.3). What the endpoint's own query holds stays.

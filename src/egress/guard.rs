@@ -107,12 +107,17 @@ impl Guard {
         Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Dropped)
     }
 
-    /// As `new`, with a [`PeerCertificate`] among the extensions of each answer that came over TLS.
+    /// As `trusting`, with a [`PeerCertificate`] among the extensions of each answer that came over TLS.
     ///
     /// # Errors
     /// The TLS library can't be set up.
-    pub fn keeping_certificates(schemes: Schemes, internal_hosts: &[String], limits: CallLimits) -> Result<Self, GuardFault> {
-        Self::made(schemes, internal_hosts, limits, Trust::default(), PeerCertificates::Kept)
+    pub fn keeping_certificates(
+        schemes: Schemes,
+        internal_hosts: &[String],
+        limits: CallLimits,
+        trust: Trust<'_>,
+    ) -> Result<Self, GuardFault> {
+        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Kept)
     }
 
     fn made(

@@ -292,6 +292,29 @@ async fn the_certificate_of_a_server_is_shown_to_whoever_asks_for_it() {
 }
 
 #[tokio::test]
+async fn the_authority_of_a_ca_file_is_believed_and_shared_with_nobody_else() {
+    use crate::egress::authorities::Authorities;
+    use crate::egress::shared::Guards;
+    let (port, certificate) = tls_server("it", FAR);
+    let path = std::env::temp_dir().join(format!("passerelle-ca-{}-{port}.pem", std::process::id()));
+    std::fs::write(&path, certificate.to_pem().unwrap()).unwrap();
+    let authorities = Authorities::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (guards, internal, url) = (Guards::default(), ["localhost".to_owned()], format!("https://localhost:{port}/"));
+    let believing = guards.of(Schemes::HttpsOnly, &internal, Some(&authorities)).unwrap();
+    assert_eq!(fetch(&believing, &url).await.unwrap().status(), 200);
+    // The same rules without the file: the machine's authorities, which don't know this one.
+    let (port, _) = tls_server("it", FAR);
+    let strict = guards.of(Schemes::HttpsOnly, &internal, None).unwrap();
+    let refused = fetch(&strict, &format!("https://localhost:{port}/")).await;
+    assert!(matches!(&refused, Err(GuardFault::Unreachable { why, .. }) if why.contains("UnknownIssuer")), "{refused:?}");
+    // And with it, no server of another authority is.
+    let (port, _) = tls_server("another", FAR);
+    let refused = fetch(&believing, &format!("https://localhost:{port}/")).await;
+    assert!(matches!(&refused, Err(GuardFault::Unreachable { .. })), "{refused:?}");
+}
+
+#[tokio::test]
 async fn a_certificate_that_is_refused_is_told_in_words() {
     for (until, trusted, words) in [(1_000_000_000, true, "expired"), (FAR, false, "UnknownIssuer")] {
         let (answer, _) = over_tls(until, trusted, PeerCertificates::Kept).await;

@@ -4,6 +4,7 @@
 //! when a server that fails is left alone. Must not know: identity providers, registers, service providers, or what is
 //! asked of them.
 
+pub mod authorities;
 pub mod breaker;
 pub mod certificates;
 pub mod dial;

@@ -178,6 +178,7 @@ catalogue! {
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
     IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
     IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
+    PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
 
     // Y03: the authorization request. Y03, parameter, rule: 01 is missing, 02 is twice.
     ClientIdMissing = "Y030101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_id is missing or empty.";

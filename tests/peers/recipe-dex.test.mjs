@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Browser, freePorts, random } from './harness.mjs';
+import { Browser, IDP_SECRET, freePorts } from './harness.mjs';
 import { HUB, find, folderOf, forgetHub, onLoopback, recipe, replace, startHubForIdp, startProduct, without } from './recipes.mjs';
 
 // bcrypt of "password", as Dex's own examples have it.
@@ -21,7 +21,7 @@ test('a person of Dex signs in with the files of its recipe', { skip: without('d
   const page = recipe('idp-dex');
   const [port, privatePort, dexPort] = await freePorts(3);
   const issuer = `http://localhost:${dexPort}`;
-  const secret = random(32);
+  const secret = IDP_SECRET;
   const { folder, remove } = folderOf({
     'config.yaml': `${replace(page.file('config.yaml'), { 'https://dex.example.org': issuer, [HUB]: `http://localhost:${port}` })}
 web:

@@ -4,7 +4,7 @@ import { appendFileSync, writeFileSync } from 'node:fs';
 import { generateKeyPairSync } from 'node:crypto';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Browser, freePorts, random } from './harness.mjs';
+import { Browser, IDP_SECRET, freePorts } from './harness.mjs';
 import { HUB, folderOf, onLoopback, recipe, replace, startHubForIdp, startProduct, succeed } from './recipes.mjs';
 
 const python = process.env.PYTHON ?? 'python3';
@@ -16,7 +16,7 @@ test('a person of django-oauth-toolkit signs in and out with the files of its re
   const page = recipe('idp-django-oauth-toolkit');
   const [port, privatePort, djangoPort] = await freePorts(3);
   const base = `http://localhost:${djangoPort}`;
-  const secret = random(32);
+  const secret = IDP_SECRET;
   const { folder, remove } = folderOf({});
   t.after(remove);
   const { privateKey } = generateKeyPairSync('rsa', { modulusLength: 2048 });

@@ -4,13 +4,13 @@ import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { freePorts, random, sha256 } from './harness.mjs';
+import { IDP_SECRET, freePorts, random, sha256 } from './harness.mjs';
 import { find, folderOf, recipe, replace, startHubForIdp, startProduct, without } from './recipes.mjs';
 
 test('a person of GLAuth signs in with the files of its recipe', { skip: without('glauth', 'Take a release of GLAuth.') }, async (t) => {
   const page = recipe('idp-glauth');
   const [port, privatePort, tlsPort, apiPort] = await freePorts(4);
-  const [secret, password] = [random(32), random(12)];
+  const [secret, password] = [IDP_SECRET, random(12)];
   const hash = (word) => sha256(word).toString('hex');
   const { folder, remove } = folderOf({});
   t.after(remove);

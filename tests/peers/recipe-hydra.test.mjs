@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Browser, freePorts, random, serve } from './harness.mjs';
+import { Browser, IDP_SECRET, freePorts, random, serve } from './harness.mjs';
 import { HUB, find, folderOf, onLoopback, recipe, replace, startHubForIdp, startProduct, without } from './recipes.mjs';
 
 /** Asks for a name, and accepts every consent and logout. */
@@ -33,7 +33,7 @@ test('a person of Hydra signs in and out with the files of its recipe', { skip: 
   const [port, privatePort, hydraPort, adminPort] = await freePorts(4);
   const issuer = `http://localhost:${hydraPort}`;
   const admin = `http://127.0.0.1:${adminPort}`;
-  const secret = random(32);
+  const secret = IDP_SECRET;
   const login = await startLoginApplication(page, () => admin);
   t.after(login.close);
   const { folder, remove } = folderOf({

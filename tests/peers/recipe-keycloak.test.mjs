@@ -5,7 +5,7 @@ import { existsSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import * as oidc from 'openid-client';
-import { Browser, freePorts, random } from './harness.mjs';
+import { Browser, IDP_SECRET, freePorts, random } from './harness.mjs';
 import {
   HUB, JANE, cache, everything, find, forgetHub, onLoopback, recipe, replace, startHubForIdp, startHubForSp, startProduct, succeed, throughHub,
 } from './recipes.mjs';
@@ -52,7 +52,7 @@ after(() => keycloak?.stop());
 
 test('a person of Keycloak signs in and out with the files of its recipe', { skip }, async (t) => {
   const page = recipe('idp-keycloak');
-  const secret = random(32);
+  const secret = IDP_SECRET;
   const [port, privatePort] = hubPorts;
   const client = replace(page.file('passerelle-client.json'), { [HUB]: `http://localhost:${port}`, 'THE-SECRET': secret });
   await admin('POST', '', {

@@ -2,7 +2,7 @@
 import assert from 'node:assert/strict';
 import path from 'node:path';
 import { test } from 'node:test';
-import { Browser, freePorts, random } from './harness.mjs';
+import { Browser, IDP_SECRET, freePorts } from './harness.mjs';
 import { HUB, folderOf, onLoopback, recipe, replace, springApplication, startHubForIdp, startProduct } from './recipes.mjs';
 
 const page = recipe('idp-spring-authorization-server');
@@ -12,7 +12,7 @@ test('a person of Spring Authorization Server signs in and out with the files of
   const jar = await build();
   const [port, privatePort, springPort] = await freePorts(3);
   const base = `http://localhost:${springPort}`;
-  const secret = random(32);
+  const secret = IDP_SECRET;
   const { folder, remove } = folderOf({
     'application.yml': replace(page.file('application.yml'), { 'https://id.example.org': base, [HUB]: `http://localhost:${port}` }),
   });

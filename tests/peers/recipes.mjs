@@ -97,10 +97,10 @@ export async function startHubForSp(name, { files }) {
     port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, ordinary: true, redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
     client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`] },
   });
-  const real = oidcConnector(idp.issuer, 'scopes = ["openid", "profile", "email"]')
+  const real = oidcConnector(idp.issuer, 'scopes = ["openid", "profile", "email"]', { secret: 'client_secret = { file = "real.secret" }' })
     .replace(/^acr = .*$/m, 'assumed_level = "eidas1"');
   try {
-    const hub = await startHub(name, { port, privatePort, register: '', settings: SETTINGS, sps: [], connectors: { real }, files });
+    const hub = await startHub(name, { port, privatePort, register: '', settings: SETTINGS, sps: [], connectors: { real }, files: { 'real.secret': IDP_SECRET, ...files } });
     return { ...hub, idp, stop: async () => { await hub.stop(); await idp.close(); } };
   } catch (error) {
     await idp.close();

@@ -60,7 +60,7 @@ const fn a_browser_can_cause(code: ErrorCode) -> bool {
         // A callback is a request of the browser's: any `error`, `iss` or `code` may stand in it.
         E::IdpError | E::IdpStateUnusable | E::IdpCallbackMalformed | E::IdpIssMissing | E::IdpIssWrong | E::IdpCodeRefused
         // Another login's code, or `nonce`, `scope`, `prompt`, `max_age` or `acr_values` changed on the way.
-            | E::IdTokenNonce | E::IdTokenMissing | E::IdTokenAuthTime | E::ReauthenticationNotProven
+            | E::IdTokenNonce | E::IdTokenMissing | E::IdTokenAuthTime | E::ReauthenticationNotProven | E::PromptLoginIgnored
             | E::AcrUnlisted | E::AcrMissing | E::AcrTooLow | E::UserinfoRefused
     )
 }

@@ -116,6 +116,7 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::IdTokenMissing,
         E::IdTokenAuthTime,
         E::ReauthenticationNotProven,
+        E::PromptLoginIgnored,
         E::UserinfoRefused,
         E::AcrTooLow,
         E::AcrMissing,

@@ -10,7 +10,7 @@ const ON: gate::Facts = gate::Facts {
 
 fn agreement(lowest: Level, highest: Level, table: &[(Level, &[&str])], assumed: Option<Level>) -> Agreement {
     let values = table.iter().map(|(level, values)| (*level, values.iter().map(ToString::to_string).collect())).collect();
-    Agreement { lowest, highest, values, assumed }
+    Agreement { lowest, highest, values, assumed, sends_acr_values: true, ignores_acr: false }
 }
 
 fn wide() -> Agreement {
@@ -128,6 +128,16 @@ fn what_becomes_of_each_level_by_table() {
         assert_eq!(of(|returned| *returned == Returned::Other), [None], "an unlisted value is refused, not rounded");
         assert_eq!(way.sessions.iter().map(|(_, seen)| *seen).collect::<Vec<_>>(), again, "{acr_values} on {platform:?}");
     }
+}
+
+#[test]
+fn a_file_that_sends_no_acr_values_and_ignores_the_returned_acr_is_explained_so() {
+    let silent = Agreement { sends_acr_values: false, ..wide() };
+    let said = words(Platform::Standard, "eidas1", &ON, &silent);
+    assert!(said.contains("no acr_values, for its file says send = false"), "{said}");
+    let ignoring = Agreement { ignores_acr: true, ..agreement(Eidas1, Eidas1, &[], Some(Eidas1)) };
+    let said = words(Platform::Standard, "eidas1", &ON, &ignoring);
+    assert!(said.contains("- any other acr is accepted: the service provider sees acr eidas1"), "{said}");
 }
 
 #[test]

@@ -20,8 +20,14 @@ pub(super) fn of(code: E) -> &'static str {
              `passerelle acr explain --sp … --idp … --acr …` says what is asked and given."
         }
         E::AcrUnlisted | E::AcrMissing => {
-            "The identity provider names a level that the connector's [acr] does not list, or none. `passerelle acr explain` \
-             says what is expected; agree with the identity provider before you change the file."
+            "The identity provider names a level that the connector's [acr] does not list, or none: the event below shows which. \
+             `passerelle acr explain` says what is expected; agree with the identity provider before you change the file. Where \
+             its acr says nothing about a level, ignore_acr = true has assumed_level count."
+        }
+        E::PromptLoginIgnored => {
+            "The service demanded a fresh login, prompt=login was sent, and the identity provider returned an older one. Have its \
+             operators make it heed prompt=login for this client; until then logins that demand a fresh one fail there \
+             (docs/checking-a-connector.md). A single case may be a browser that changed the request."
         }
         E::RegisterAnswer | E::RegisterNotFound | E::RegisterSeveral | E::RegisterDeceased | E::RegisterRefused => {
             "The register does not confirm the person as the identity provider names them. `passerelle register lookup` asks it \
