@@ -404,6 +404,7 @@ catalogue! {
     ConnectionSlow = "Y500342" 408 "invalid_request" Info Client User "error-timeout" "A request head, a request body or the reading of an answer took too long.";
     ConnectionsFull = "Y500343" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The listener holds as many connections as it may.";
     PeerConnectionsFull = "Y500344" 503 "temporarily_unavailable" Info Client User "error-busy" "One peer holds as many connections as it may.";
+    KeysUnreadable = "Y500350" 500 "server_error" Error Hub Operator "error-internal" "The key folder can not be read; the last good keys stay in use.";
     AuditLogChanged = "Y500360" 500 "server_error" Error Hub Operator "error-internal" "The audit log is not as its last seal says: it was changed or cut while the hub was down.";
 }
 

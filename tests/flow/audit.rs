@@ -233,7 +233,8 @@ async fn blocks_and_files_are_told() {
     let set = hub.administer(TestRequest::post().uri("/admin/blocks").insert_header(bearer.clone()).set_payload(block)).await;
     let id = serde_json::from_str::<Value>(&set.body).unwrap()["block"]["id"].as_str().unwrap().to_owned();
     hub.administer(TestRequest::delete().uri(&format!("/admin/blocks/{id}")).insert_header(bearer)).await;
-    fs::write(hub.folder().join("data-providers/archive.toml"), archive().1.replace("\"A\"", "\"B\"")).unwrap();
+    let file = hub.folder().join("data-providers/archive.toml");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("\"A\"", "\"B\"")).unwrap();
     hub.reread().await;
     fs::write(hub.folder().join("connectors/amandier.toml"), "nonsense").unwrap();
     hub.reread().await;

@@ -26,7 +26,7 @@ before(async () => {
   sp = { id: 'ordinary', secret: random(32), redirectUri: `http://localhost:${port}/sp/ordinary/callback` };
   hub = await startHub('attack-directory', {
     port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"',
-    files: { 'ldap.password': ACCOUNT.password, 'ca.pem': directory.ca },
+    files: { 'town.secret': ACCOUNT.password, 'ca.pem': directory.ca },
     sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: ['openid'], extra: 'rules = "openid"\nconsent = "none"' }],
     connectors: {
       town: `name = { en = "Town hall" }
@@ -35,7 +35,7 @@ assumed_level = "eidas1"
 [kind.ldap]
 url = "ldaps://localhost:${directory.tlsPort}"
 bind_dn = "${ACCOUNT.dn}"
-bind_password = { file = "ldap.password" }
+bind_password = { file = "town.secret" }
 base_dn = "ou=people,${BASE}"
 attributes = ["givenName", "sn", "mail"]
 internal_hosts = ["localhost"]

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::watch::{QUIET, Watch};
 use super::counted::Naming;
+use super::keys::SharedKeys;
 use super::prepare::{Publication, plan};
 use super::{BuildFault, audit};
 use crate::actor::registry::{Plan, RegistryHandle, Switch};
@@ -23,6 +24,7 @@ use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::ConnectorId;
 use crate::telemetry::Metrics;
+use crate::web::admin::KeyReload as _;
 
 /// What the files are followed with.
 pub(super) struct Follower {
@@ -34,6 +36,8 @@ pub(super) struct Follower {
     pub publication: Publication,
     pub registry: RegistryHandle,
     pub client_keys: Arc<KeyDirectory>,
+    /// The hub's own, which are read at the same occasion.
+    pub own_keys: SharedKeys,
     pub metrics: Arc<Metrics>,
     pub audit: Audit,
     pub env: Env,
@@ -46,6 +50,7 @@ pub(super) struct Follower {
 pub struct Reload {
     shown: Arc<ArcSwap<Shown>>,
     now: mpsc::Sender<oneshot::Sender<()>>,
+    own_keys: SharedKeys,
 }
 
 #[derive(Default)]
@@ -67,8 +72,10 @@ impl Reload {
         self.shown.load().complaints.clone()
     }
 
-    /// Has the files read without waiting for an occasion, and comes back when what they say is in use.
+    /// Has the files and the hub's keys read without waiting for an occasion, and comes back when what they say is in use.
     pub async fn now(&self) {
+        // Keys that can't be read are complained of by the probes; the files have nothing to do with them.
+        let _complaint = self.own_keys.reload().await;
         let (done, is_done) = oneshot::channel();
         if self.now.send(done).await.is_ok() {
             // An error means that nobody follows any more: there is nothing to wait for.
@@ -99,7 +106,7 @@ impl Follower {
             shown: Arc::clone(&shown),
         };
         actix::spawn(following.follow(self.round, asked));
-        Reload { shown, now }
+        Reload { shown, now, own_keys: self.own_keys }
     }
 }
 
