@@ -53,7 +53,7 @@ impl WayOut {
     pub fn complaint(&self) -> Option<String> {
         self.is_down().then(|| {
             "every identity provider fails at once, so that the fault is this hub's way out; none is greyed for it; \
-             fix: check this machine's network, DNS and firewall (docs/identity-provider-health.md)"
+             mend: check this machine's network, DNS and firewall (docs/identity-provider-health.md)"
                 .to_owned()
         })
     }
