@@ -858,7 +858,7 @@ fn variables_win_over_the_file_and_are_typed() {
 fn a_bad_variable_is_named_in_full() {
     let rows = [
         ("PASSERELLE_HTTP__PROT", "1", "is not a setting"),
-        ("PASSERELLE_PUBLIC__PROT", "1", "known here: CLIENT_ADDRESS_HEADER, LISTEN, TRUSTED_PROXIES"),
+        ("PASSERELLE_PUBLIC__PROT", "1", "known here: CLIENT_ADDRESS_HEADER, LISTEN, MAX_CONNECTIONS"),
         ("PASSERELLE_PUBLIC", "1", "one by one"),
         ("PASSERELLE_LIMITS__WORKERS", "many", "must be a whole number"),
         ("PASSERELLE_LIMITS__WORKERS", "2000", "from 0 to 1024"),
