@@ -56,6 +56,7 @@ fn connector(number: usize, name: &str) -> String {
     format!(
         r#"
 name = {{ fr = "Fournisseur {number}", en = "{name} {number}" }}
+identity = "verified"
 levels = {{ lowest = "eidas1", highest = "eidas2" }}
 [acr]
 eidas1 = ["low"]

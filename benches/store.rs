@@ -43,6 +43,7 @@ fn main() {
     };
     let capacities = Capacities {
         logins: CAPACITY,
+        login_bytes: usize::MAX,
         sessions: CAPACITY,
         grants: CAPACITY,
         logouts: CAPACITY,
@@ -50,6 +51,7 @@ fn main() {
         assertions: CAPACITY,
         own_codes: CAPACITY,
         blocks: 1,
+        probes: 1,
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new(env.now()).unwrap());
@@ -80,7 +82,12 @@ async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
             report($verb, began.elapsed());
         }};
     }
-    let draft = |n, families: &Arc<[Family]>| Draft { value: value(n), expires_at: until, families: Arc::clone(families) };
+    let draft = |n, families: &Arc<[Family]>| Draft {
+        value: value(n),
+        expires_at: until,
+        unread_until: None,
+        families: Arc::clone(families),
+    };
     let none: &Arc<[Family]> = &Arc::default();
     each!("insert ", |n| store.insert(key(Kind::Login, n), draft(n, none), now));
     each!("load   ", |n| store.load(&key(Kind::Login, n), now));

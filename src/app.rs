@@ -6,6 +6,7 @@ pub mod administer;
 mod audit;
 pub mod check;
 mod codes;
+mod connections;
 mod counted;
 mod draining;
 pub mod explain;
@@ -13,6 +14,7 @@ mod fault;
 pub mod handed;
 pub mod health;
 mod keys;
+mod listening;
 pub mod plan;
 mod prepare;
 mod private;
@@ -29,32 +31,27 @@ mod snapshot;
 mod store;
 mod traces;
 
-use std::net::TcpListener;
 use std::sync::Arc;
 use std::time::Duration;
 
 use actix::{Arbiter, ArbiterHandle};
-use actix_web::dev::Server;
-use actix_web::middleware::from_fn;
-use actix_web::{App, HttpServer, web};
+use actix_web::web;
 
 pub use self::check::{Findings, check, probe, probe_client_keys};
-use self::draining::last_if_draining;
 pub use self::fault::BuildFault;
 pub use self::keys::Keys;
 use self::prepare::{Prepared, prepare};
-use self::pulse::Pulse;
 use self::readiness::{Looked, Places};
 pub use self::register::ask_register;
 use self::reload::Follower;
 pub use self::reload::Reload;
 pub use self::running::{Running, Sockets};
-use self::settled::{allowed, identity_source, limits, rates, rules, workers};
+use self::settled::{allowed, identity_source, limits, login_room, rates, rules, workers};
 use self::snapshot::Successor;
 pub use self::store::probe_store;
 use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
-use crate::actor::{Logins, Logouts, Means};
+use crate::actor::{Logins, Logouts, Means, UnseenLogins};
 use crate::audit::Audit;
 use crate::config::{Current, Loaded};
 use crate::env::Env;
@@ -69,15 +66,14 @@ use crate::telemetry::export::Queue;
 use crate::token::keyring::JWKS_CACHE;
 use crate::web::admin::{self, Admin};
 use crate::web::client_address::Proxies;
+use crate::web::connection::admission::Admission;
 use crate::web::cookies::Cookies;
+use crate::web::host::PrivateHosts;
 use crate::web::pages;
 use crate::web::private::Readiness;
 use crate::web::shell::Shell;
 use crate::web::window::Window;
-use crate::web::{Hub, Sandbox, routes};
-
-/// A connection that sends no whole request head in this time is closed.
-const HEAD_LIMIT: Duration = Duration::from_secs(5);
+use crate::web::{Hub, Sandbox};
 
 /// What a program is made of besides its configuration.
 pub struct Parts {
@@ -105,6 +101,9 @@ pub struct Program {
     reload: Reload,
     arbiters: Vec<Arbiter>,
     workers: usize,
+    admission: Arc<Admission>,
+    private_hosts: Arc<PrivateHosts>,
+    request: Duration,
     not_ready: Duration,
     shutdown: Duration,
     successor: Option<Successor>,
@@ -156,6 +155,8 @@ impl Program {
                 calls: settings.limits.calls_per_connector,
                 env: env.clone(),
                 metrics: Arc::clone(&metrics),
+                store: Arc::clone(&store),
+                callback_base: format!("{}/api/v2/callback/", settings.base_url),
                 arbiters: handles.clone(),
             },
         );
@@ -207,6 +208,7 @@ impl Program {
                 code: settings.lifetimes.code(),
                 access_token: settings.lifetimes.access_token(),
                 id_token: settings.lifetimes.id_token(),
+                openid_id_token: settings.lifetimes.openid_id_token(),
             },
             session_limits,
         });
@@ -223,6 +225,7 @@ impl Program {
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
             ongoing,
+            unseen: UnseenLogins::new(login_room(&settings.limits), &metrics),
             identity_source: identity_source(loaded),
             identity_rules: rules(loaded),
             callback_base: format!("{}/api/v2/callback/", settings.base_url),
@@ -296,6 +299,9 @@ impl Program {
             reload,
             arbiters,
             workers,
+            admission: connections::public(settings, workers),
+            private_hosts: Arc::new(PrivateHosts::new(settings.private.hosts.clone())),
+            request: Duration::from_secs(settings.limits.request_seconds),
             not_ready,
             shutdown,
             successor,
@@ -335,57 +341,6 @@ impl Program {
     #[must_use]
     pub fn reload(&self) -> Reload {
         self.reload.clone()
-    }
-
-    /// Listens. `private` carries probes and metrics, and must not be reachable from outside.
-    ///
-    /// # Errors
-    /// The operating system refuses a listener.
-    pub fn start(self, public: TcpListener, private: Option<TcpListener>) -> std::io::Result<Running> {
-        let (hub, shell) = (self.hub, self.shell);
-        let logins = hub.logins.clone();
-        let address = public.local_addr()?;
-        let pulse = Pulse::of(&self.arbiters);
-        let (readiness, beating) = (Arc::clone(&self.readiness), pulse.clone());
-        let public = HttpServer::new(move || {
-            beating.beat_here();
-            let (hub, shell, readiness) = (hub.clone(), Arc::clone(&shell), Arc::clone(&readiness));
-            App::new().configure(move |config| routes::configure(config, hub)).wrap(from_fn(move |request, next| {
-                let answer = Arc::clone(&shell).around(request, next);
-                let readiness = Arc::clone(&readiness);
-                async move { answer.await.map(|answer| last_if_draining(answer, &readiness)) }
-            }))
-        })
-        .workers(self.workers)
-        .client_request_timeout(HEAD_LIMIT)
-        .shutdown_timeout(self.shutdown.as_secs())
-        .disable_signals()
-        .listen(public)?
-        .run();
-        let private = private
-            .map(|listener| private::server(listener, &self.readiness, &self.metrics, &self.admin, &self.reload))
-            .transpose()?;
-        let handles = (public.handle(), private.as_ref().map(Server::handle));
-        if let Some(private) = private {
-            actix::spawn(private);
-        }
-        Ok(Running {
-            address,
-            listening: actix::spawn(public),
-            public: handles.0,
-            private: handles.1,
-            readiness: self.readiness,
-            audit: self.audit,
-            traces: self.traces,
-            reload: self.reload,
-            logins,
-            arbiters: self.arbiters,
-            pulse,
-            sockets: Sockets::Bound,
-            not_ready: self.not_ready,
-            shutdown: self.shutdown,
-            successor: self.successor,
-        })
     }
 }
 

@@ -30,6 +30,16 @@ impl fmt::Debug for ClientNetwork {
     }
 }
 
+/// Returns whether an address belongs to this machine or to a private network (loopback, RFC 1918, link-local, RFC 4193), or
+/// is unspecified: a proxy's as a rule, and not a client's.
+#[must_use]
+pub const fn is_private(address: IpAddr) -> bool {
+    match address.to_canonical() {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified(),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local() || v6.is_unspecified(),
+    }
+}
+
 /// Returns the first `v4_prefix` or `v6_prefix` bits of an address, IPv4 as IPv4-mapped IPv6, so that no network of one
 /// family equals one of the other.
 #[must_use]
@@ -55,5 +65,27 @@ mod tests {
         assert_eq!(network("2001:db8::1"), network("2001:db8:0:ffff::1"));
         assert_ne!(network("2001:db8::1"), network("2001:db8:1::1"));
         assert_eq!(format!("{:?}", network("192.0.2.1")), "ClientNetwork(…)");
+    }
+
+    #[test]
+    fn addresses_of_this_machine_and_of_private_networks_are_private() {
+        for (address, expected) in [
+            ("127.0.0.1", true),
+            ("10.1.2.3", true),
+            ("172.31.0.1", true),
+            ("192.168.1.1", true),
+            ("169.254.0.1", true),
+            ("::ffff:10.0.0.1", true),
+            ("::1", true),
+            ("::", true),
+            ("fd00::1", true),
+            ("fe80::1", true),
+            ("192.0.2.1", false),
+            ("172.32.0.1", false),
+            ("100.64.0.1", false),
+            ("2001:db8::1", false),
+        ] {
+            assert_eq!(is_private(address.parse().unwrap()), expected, "{address}");
+        }
     }
 }

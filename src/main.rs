@@ -225,6 +225,9 @@ fn serve(folder: &Path) -> Result<(), String> {
     for warning in loaded.warnings_at(Env::system().now()) {
         tracing::warn!(warning = warning.in_line(), "allowed, but worth a thought");
     }
+    for problem in &loaded.refused {
+        tracing::warn!(problem = problem.in_line(), "refused by `passerelle check`, and served all the same");
+    }
     let listeners = Listeners::take(&loaded)?;
     in_system(async move {
         // From here on, so that a hub which is told to go down while it starts leaves what it has taken up to the next one.
@@ -280,6 +283,9 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
         return Ok(ExitCode::FAILURE);
     }
     print!("{report}");
+    if !loaded.refused.is_empty() {
+        return Ok(ExitCode::FAILURE);
+    }
     if !online {
         return Ok(ExitCode::SUCCESS);
     }

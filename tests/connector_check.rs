@@ -15,6 +15,7 @@ use folder::good;
 
 const CONNECTOR: &str = r#"
 name = { en = "Provider" }
+identity = "verified"
 levels = { lowest = "eidas1", highest = "eidas1" }
 assumed_level = "eidas1"
 [kind.oidc]

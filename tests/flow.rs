@@ -21,6 +21,7 @@ mod flow {
     mod choice;
     mod clients;
     mod clock;
+    mod demands;
     mod high;
     mod introspection;
     mod levels;
@@ -40,4 +41,5 @@ mod flow {
     mod watched;
     mod whole;
     mod window;
+    mod withdrawn;
 }

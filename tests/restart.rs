@@ -17,8 +17,18 @@ use folder::{SETTINGS, VARIABLE, good};
 const SEAL_KEY: &str = "0123456789abcdef0123456789abcdef-seal";
 /// So many that taking them up takes longer than a signal.
 const SESSIONS: usize = 50_000;
-const ROOM: Capacities =
-    Capacities { logins: 0, sessions: SESSIONS, grants: 0, logouts: 0, parked: 0, assertions: 0, own_codes: 0, blocks: 0 };
+const ROOM: Capacities = Capacities {
+    logins: 0,
+    login_bytes: 0,
+    sessions: SESSIONS,
+    grants: 0,
+    logouts: 0,
+    parked: 0,
+    assertions: 0,
+    own_codes: 0,
+    blocks: 0,
+    probes: 0,
+};
 
 /// Twice restarted in a row, and nobody's session may be gone.
 #[test]
@@ -33,7 +43,7 @@ fn a_hub_that_is_told_to_go_down_while_it_starts_leaves_what_it_has_taken_up() {
         for number in 0..SESSIONS {
             let (key, expires_at) =
                 (Key { kind: Kind::Session, name: number.to_string().into() }, env.now() + Duration::from_secs(3600));
-            let draft = Draft { value: vec![b'x'; 500], expires_at, families: [].into() };
+            let draft = Draft { value: vec![b'x'; 500], expires_at, unread_until: None, families: [].into() };
             store.insert(key, draft, env.now()).await.unwrap();
         }
     });

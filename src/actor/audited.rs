@@ -23,6 +23,8 @@ pub(super) struct Trail<'m> {
     departed: Option<Result<(), ErrorCode>>,
     obtained: Option<Level>,
     accepted: bool,
+    /// Why the last call failed, for the operator console.
+    fault_detail: Option<String>,
 }
 
 /// What the browser asked for, as far as the log is concerned.
@@ -61,7 +63,7 @@ impl<'m> Trail<'m> {
             Request::Cancel | Request::Displace => Asked::Other,
         };
         let before = login.state.name();
-        Self { means, before, asked, reused, called: None, departed: None, obtained: None, accepted: false }
+        Self { means, before, asked, reused, called: None, departed: None, obtained: None, accepted: false, fault_detail: None }
     }
 
     /// What `effect` follows from is stored.
@@ -89,7 +91,9 @@ impl<'m> Trail<'m> {
         }
     }
 
-    pub fn after(&mut self, report: &Report) {
+    /// `fault_detail`: why the call failed, where it did.
+    pub fn after(&mut self, report: &Report, fault_detail: Option<String>) {
+        self.fault_detail = fault_detail.or_else(|| self.fault_detail.take());
         match report {
             Report::Departed(left) => self.departed = Some(left.as_ref().map(|_| ()).map_err(|code| *code)),
             Report::Authenticated(Ok(proven)) => self.obtained = Some(proven.level),
@@ -149,7 +153,7 @@ impl<'m> Trail<'m> {
         };
         self.audit().tell(|| {
             let chosen = about(of(Name::IdpChosen, login), connector).level(login.ticket.request.level);
-            code.map_or(chosen.clone(), |code| chosen.code(code))
+            code.map_or(chosen.clone(), |code| chosen.code(code).detail(self.fault_detail.as_deref()))
         });
         true
     }
@@ -167,6 +171,7 @@ impl<'m> Trail<'m> {
         if let Some(code) = refused {
             self.audit().tell(|| {
                 let event = about(of(Name::CallbackRefused, login), self.called.as_ref()).code(code);
+                let event = event.detail(self.fault_detail.as_deref());
                 self.obtained.map_or(event.clone(), |level| event.level(level))
             });
         }

@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use super::health::Standing;
 use super::registry::Connectors;
-use crate::assurance::{At, Level};
+use crate::assurance::{At, Demand};
 use crate::config::ConnectorFacts;
 use crate::config::connector_rules::Order;
 use crate::config::logo::Logo;
@@ -34,6 +34,8 @@ pub enum Obstacle {
     Blocked(Arc<BTreeMap<String, String>>),
     NotForThisService,
     LevelTooLow,
+    /// The request asks for a new authentication, and the identity provider can't prove one.
+    ReauthenticationUnproven,
     /// Its last calls failed; it is asked again, and offered as soon as it may be tried.
     Failing,
 }
@@ -45,6 +47,7 @@ impl Obstacle {
             Closed::ConnectorUnknown | Closed::ConnectorOff => Self::Off,
             Closed::ServiceProviderInactive | Closed::Blocked => Self::NotForThisService,
             Closed::LevelTooHigh | Closed::LevelTooLow => Self::LevelTooLow,
+            Closed::ReauthenticationUnproven => Self::ReauthenticationUnproven,
         }
     }
 }
@@ -53,7 +56,7 @@ impl Connectors {
     /// Every connector in the service provider's order, those that it doesn't name by name in this language, with what
     /// stands in the way; those in trouble last. Else nothing is sorted here: there may be hundreds, and each login asks.
     #[must_use]
-    pub fn choices(&self, client_id: &ClientId, level: Level, language: &str) -> Vec<ChoiceEntry> {
+    pub fn choices(&self, client_id: &ClientId, demand: Demand, language: &str) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
         let unnamed = Order::default();
         let order = federation.active(client_id).map_or(&unnamed, |service| service.order.as_ref());
@@ -61,7 +64,7 @@ impl Connectors {
         let at_once = self.at_once();
         let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorFacts>)| {
             let standing = self.standing(id);
-            let closed = gate::may(&at_once.facts(&federation, client_id, id), At::Asked(level)).err();
+            let closed = gate::may(&at_once.facts(&federation, client_id, id), At::Asked(demand)).err();
             let obstacle = closed.map(|closed| Obstacle::of(closed, || self.word(client_id, id)));
             let obstacle = obstacle.or((standing == Standing::Failing).then_some(Obstacle::Failing));
             ChoiceEntry { id: id.clone(), shown: Arc::clone(&facts.shown), obstacle, standing }

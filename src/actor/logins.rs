@@ -15,15 +15,17 @@ use super::login::{LoginActor, Take};
 use super::means::Means;
 use super::ongoing::Spot;
 use super::steps::{self, BrowserStep};
+use super::unseen::unseen_end;
 use crate::audit::Name;
+use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
 use crate::grant::store_code;
 use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, Subject, SupportId};
 use crate::login::{Answer, Answered, Login, Request, Spent, State, Ticket};
-use crate::protocol::acr::Level;
+use crate::protocol::acr::Demand;
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{Draft, Record};
+use crate::store::{Draft, Kind, Record};
 use crate::telemetry::trace;
 
 /// Dead addresses are swept out each time this many actors have been started.
@@ -60,13 +62,15 @@ pub struct Reply {
 pub struct Standing {
     pub client_id: ClientId,
     pub support_id: SupportId,
-    pub level: Level,
+    pub demand: Demand,
     pub ui_locales: Vec<String>,
     pub opened_at: Timestamp,
     pub expires_at: Timestamp,
     /// The service provider has its answer; the login's cookie may go in a minute.
     pub over: bool,
     pub failed: bool,
+    /// It was closed because too many younger ones are open in its browser.
+    pub displaced: bool,
     /// The connector through which somebody authenticated, once the service provider has its code.
     pub finished_with: Option<ConnectorId>,
 }
@@ -77,17 +81,46 @@ impl Standing {
         Self {
             client_id: ticket.request.client_id.clone(),
             support_id: ticket.support_id.clone(),
-            level: ticket.request.level,
+            demand: ticket.request.demand(),
             ui_locales: ticket.request.ui_locales.clone(),
             opened_at: ticket.opened_at,
             expires_at: ticket.expires_at,
             over: login.is_over(),
             failed: matches!(login.state, State::Failed(_)),
+            displaced: matches!(&login.state, State::Failed(failed) if failed.code() == ErrorCode::TooManyLogins),
             finished_with: match &login.state {
                 State::Answered(Answered::Granted { connector, .. }) => Some(connector.clone()),
                 _ => None,
             },
         }
+    }
+}
+
+/// A login as the store has it, without a step.
+pub struct StoredLogin(Login);
+
+impl StoredLogin {
+    #[must_use]
+    pub fn standing(&self) -> Standing {
+        Standing::of(&self.0)
+    }
+
+    /// Returns whether the login waits for a callback with this `state`, or has accepted it last.
+    #[must_use]
+    pub fn expects_state(&self, state: &str) -> bool {
+        self.0.expects_state(state)
+    }
+
+    /// Returns whether the login can still go on.
+    #[must_use]
+    pub fn is_live(&self, now: Timestamp) -> bool {
+        now < self.0.ticket.expires_at && !self.0.is_over() && !matches!(self.0.state, State::Failed(_))
+    }
+}
+
+impl std::fmt::Debug for StoredLogin {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("StoredLogin(***)")
     }
 }
 
@@ -133,8 +166,13 @@ impl Logins {
     /// Admits a login: its record is stored, its actor wakes with the first step.
     ///
     /// # Errors
-    /// `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is left behind.
-    pub async fn open(&self, mut request: AuthorizationRequest, wanted: Vec<Subject>) -> Result<Opened, Unserved> {
+    /// `NetworkCrowded`, `StoreFull`, `StoreUnavailable`, `AuditUnwritable`; nothing is left behind.
+    pub async fn open(
+        &self,
+        mut request: AuthorizationRequest,
+        wanted: Vec<Subject>,
+        network: Option<ClientNetwork>,
+    ) -> Result<Opened, Unserved> {
         let means = &self.means;
         means.grants.audit.admits().map_err(Unserved)?;
         let now = means.env.now();
@@ -158,11 +196,25 @@ impl Logins {
         let expires_at = ticket.expires_at;
         let login = Login::open(ticket);
         let value = serde_json::to_vec(&login).map_err(|_| Unserved(ErrorCode::Internal))?;
-        let draft = Draft { value, expires_at: steps::keep_until(&login, now), families: Arc::default() };
-        means.store.insert(steps::key(&hash), draft, now).await.map_err(|fault| Unserved(store_code(&fault)))?;
+        if let Some(network) = network {
+            let used = means.store.usage(Kind::Login);
+            let admitted = means.unseen.admit(&hash, (network, value.len()), used, now);
+            for displaced in admitted.map_err(|_| Unserved(ErrorCode::NetworkCrowded))? {
+                // If the store is away, the insertion says so.
+                let _removed = means.store.remove_unread(&steps::key(&displaced), now).await;
+            }
+        }
+        // The page is fetched at once: a login that nobody looks at ends soon.
+        let unread_until = Some(unseen_end(&login.ticket));
+        let stored_until = steps::keep_until(&login, now);
+        let draft = Draft { value, expires_at: stored_until, unread_until, families: Arc::default() };
+        if let Err(fault) = means.store.insert(steps::key(&hash), draft, now).await {
+            means.unseen.remove(&hash);
+            return Err(Unserved(store_code(&fault)));
+        }
         means.metrics.login_reached(login.state.name());
         means.ongoing.sweep(now, &means.metrics);
-        means.ongoing.moved(expires_at, None, Spot::of(&login));
+        means.ongoing.moved(unseen_end(&login.ticket), None, Spot::of(&login));
         let audit = &means.grants.audit;
         audit.tell(|| audited::of(Name::AuthorizationReceived, &login).level(login.ticket.request.level));
         Ok(Opened { cookie: Secret::new(cookie), hash, expires_at })
@@ -208,8 +260,18 @@ impl Logins {
     /// `StoreUnavailable`: it can't be told whether there is such a login.
     pub async fn glance(&self, hash: &InteractionHash) -> Result<Option<Standing>, ErrorCode> {
         let found = self.means.store.load(&steps::key(hash), self.means.env.now()).await.map_err(|fault| store_code(&fault))?;
-        let standing = |record: Record| serde_json::from_slice(&record.value).map(|login| Standing::of(&login));
-        found.map(standing).transpose().map_err(|_| ErrorCode::Internal)
+        Ok(found.map(stored_login).transpose()?.map(|login| login.standing()))
+    }
+
+    /// Loads several logins in one store call, in the order of `hashes`; `None` for one that is unknown, expired or written by
+    /// a newer release.
+    ///
+    /// # Errors
+    /// `StoreUnavailable`.
+    pub async fn load_many(&self, hashes: &[InteractionHash]) -> Result<Vec<Option<StoredLogin>>, ErrorCode> {
+        let keys: Vec<_> = hashes.iter().map(steps::key).collect();
+        let found = self.means.store.load_many(&keys, self.means.env.now()).await.map_err(|fault| store_code(&fault))?;
+        Ok(found.into_iter().map(|record| stored_login(record?).ok()).collect())
     }
 
     async fn ask(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, Ended> {
@@ -262,6 +324,10 @@ impl Logins {
             actors.remove(hash);
         }
     }
+}
+
+fn stored_login(record: Record) -> Result<StoredLogin, ErrorCode> {
+    serde_json::from_slice(&record.value).map(StoredLogin).map_err(|_| ErrorCode::Internal)
 }
 
 impl std::fmt::Debug for Logins {

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use super::ongoing::Ongoing;
 use super::registry::Connectors;
+use super::unseen::UnseenLogins;
 use crate::assurance::Platform;
 use crate::config::Current;
 use crate::config::model::IdentitySource;
@@ -30,6 +31,8 @@ pub struct Means {
     pub metrics: Arc<Metrics>,
     /// Logins without an outcome, counted.
     pub ongoing: Arc<Ongoing>,
+    /// Logins whose page was never fetched.
+    pub unseen: UnseenLogins,
     pub identity_source: IdentitySource,
     pub identity_rules: Rules,
     /// `{base_url}/api/v2/callback/`.

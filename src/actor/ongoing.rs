@@ -78,6 +78,14 @@ impl Ongoing {
         }
     }
 
+    /// A login will not end at the first of these moments but at the second.
+    pub(super) fn outlives(&self, (first, second): (Timestamp, Timestamp), spot: Option<Spot>) {
+        let Some(spot) = spot else { return };
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        counts.add(first, spot.clone(), -1);
+        counts.add(second, spot, 1);
+    }
+
     /// Tells of those whose time is over at `now`, and of how many stand where.
     pub fn report(&self, now: Timestamp, metrics: &Metrics) {
         for (state, count) in self.live(now, metrics) {
@@ -193,6 +201,7 @@ mod tests {
             now: OPENED,
             fresh: &fresh,
             gate: &gate,
+            registered: &|_| Ok(()),
             consent: crate::login::ConsentPolicy::None,
             callback_base: "",
             session: None,

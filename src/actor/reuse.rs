@@ -19,13 +19,16 @@ pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secre
         return None;
     };
     // Most requests ask for a new authentication: then there is nothing to look up.
-    let cookie = cookie.filter(|_| !login.ticket.request.prompt.login && choosing.banner.is_none())?;
+    let prompt = &login.ticket.request.prompt;
+    let cookie = cookie.filter(|_| !prompt.login && !prompt.select_account && choosing.banner.is_none())?;
     let session = means.grants.session(cookie).await.ok()??;
     let request = &login.ticket.request;
     let authentication = authentication_of(&session);
     let holder = identify::subject(means, &login.ticket.request.client_id, &authentication, &session.identity).ok()?;
-    let hint =
-        request.idp_hint.clone().filter(|hint| means.connectors.may(&request.client_id, hint, At::Asked(request.level)).is_ok());
+    let hint = request
+        .idp_hint
+        .clone()
+        .filter(|hint| means.connectors.may(&request.client_id, hint, At::Asked(request.demand())).is_ok());
     let asked = Asked {
         platform: means.platform,
         prompt_login: if request.prompt.login { PromptLogin::Asked } else { PromptLogin::NotAsked },
@@ -38,7 +41,8 @@ pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secre
     let facts = means.connectors.facts(&request.client_id, &session.connector);
     let level = session::reuse(&session, &asked, &means.session_limits, &facts, means.env.now())
         .inspect_err(|reason| tracing::debug!(support_id = %login.ticket.support_id, %reason, "the session is not reused"))
-        .ok()?;
+        .ok()
+        .filter(|level| request.accepts_acr(*level))?;
     let claims = means.federation.load().claims(request, &session.identity);
     let consented = session.consented(&request.client_id, &shown(&claims));
     Some(Proven {

@@ -8,13 +8,14 @@ use crate::assurance::At;
 use crate::client_network::ClientNetwork;
 use crate::connector::own_page::{SignedIn, Typed};
 use crate::grant::Gate as _;
-use crate::ids::{ConnectorId, Secret};
+use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::at_level;
 
 /// What was typed, and for which attempt.
 #[derive(Clone, Debug)]
 pub struct TypedIn {
+    pub login: InteractionHash,
     /// The attempt's `state`, as the page's address carries it.
     pub state: String,
     pub username: Secret<String>,
@@ -46,14 +47,14 @@ impl Connectors {
     /// Whether this login may use this connector, as far as can be said before the person is known (decisions 1).
     #[must_use]
     pub fn admits(&self, id: &ConnectorId, standing: &Standing) -> bool {
-        !standing.over && !standing.failed && self.may(&standing.client_id, id, At::Asked(standing.level)).is_ok()
+        !standing.over && !standing.failed && self.may(&standing.client_id, id, At::Asked(standing.demand)).is_ok()
     }
 
     /// Judges what was typed, within the connector's limits of calls and time.
     pub async fn sign_in(&self, id: &ConnectorId, typed: TypedIn, standing: &Standing) -> SignInOutcome {
-        let TypedIn { state, username, password, network } = typed;
+        let TypedIn { login, state, username, password, network } = typed;
         let outcome = match self.handle(id) {
-            Ok(handle) => handle.sign_in(Typed { state, username, password, network }).await,
+            Ok(handle) => handle.sign_in(Typed { login, state, username, password, network }).await,
             Err(code) => return SignInOutcome::Failed(code),
         };
         match outcome {

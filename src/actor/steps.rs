@@ -14,14 +14,16 @@ use super::logins::{Ended, Reply, Standing};
 use super::means::Means;
 use super::ongoing::Spot;
 use super::reuse;
+use super::unseen::unseen_end;
 use crate::connector::ConnectorFault;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_code};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Nodes, Report, Request, Save, Step, Then, World};
+use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
-use crate::store::{Key, Kind, Reach, Replaced, Version};
+use crate::store::{Key, Kind, Loaded, Reach, Replaced, Version};
 use crate::telemetry::trace::{self, Scope, Span};
 use crate::telemetry::{Outcome, at_level};
 
@@ -142,6 +144,7 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
     let (mut spot, mut chosen) = (Spot::of(&login), login.state.connector().cloned());
     let sp = login.ticket.request.client_id.clone();
     let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);
+    let registered = |request: &AuthorizationRequest| means.federation.load().check_registration(request);
     let consent = match means.federation.load().active(&sp).map(|sp| sp.registration.consent) {
         Some(Consent::Required) => ConsentPolicy::Required,
         Some(Consent::None) => ConsentPolicy::None,
@@ -151,6 +154,7 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
         now,
         fresh: means.env.entropy(),
         gate: &gate,
+        registered: &registered,
         consent,
         callback_base: &means.callback_base,
         session: browser.session.as_ref(),
@@ -196,30 +200,35 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
                 }
                 trail.before(&login, &effect);
                 let whose = Whose::of(&effect);
-                let report = clock.during(whose, perform(means, &login, *effect)).await;
-                trail.after(&report);
+                let mut fault_detail = None;
+                let report = clock.during(whose, perform(means, &login, *effect, &mut fault_detail)).await;
+                trail.after(&report, fault_detail);
                 step = login::on_report(login, report, &world(means.env.now()));
             }
         }
     }
 }
 
-/// Does what the machine asked for. A panic or a lost future here costs this step, never the login.
-async fn perform(means: &Means, login: &Login, effect: Effect) -> Report {
+/// Does what the machine asked for. A panic or a lost future here costs this step, never the login. `fault_detail` gets
+/// what the operator is to know of a failed call.
+async fn perform(means: &Means, login: &Login, effect: Effect, fault_detail: &mut Option<String>) -> Report {
     let support_id = &login.ticket.support_id;
+    let mut told = |connector: &ConnectorId, fault: ConnectorFault| {
+        log_fault(support_id.as_str(), connector, &fault);
+        *fault_detail = displayed_detail(&fault);
+        fault.code
+    };
     match effect {
         Effect::Begin(connector, departure) => Report::Departed(match may_leave(means, &connector) {
-            Ok(handle) => handle.begin(departure).await.map_err(|fault| told(support_id.as_str(), &connector, &fault)),
+            Ok(handle) => handle.begin(departure).await.map_err(|fault| told(&connector, fault)),
             Err(code) => Err(code),
         }),
         Effect::Complete(attempt, arrival, network) => {
             let connector = attempt.connector.clone();
             Report::Authenticated(match means.connectors.handle(&connector) {
-                Ok(handle) => handle
-                    .complete(attempt, arrival, network)
-                    .await
-                    .map(Box::new)
-                    .map_err(|fault| told(support_id.as_str(), &connector, &fault)),
+                Ok(handle) => {
+                    handle.complete(attempt, arrival, network).await.map(Box::new).map_err(|fault| told(&connector, fault))
+                }
                 Err(code) => Err(code),
             })
         }
@@ -247,9 +256,15 @@ fn may_leave(means: &Means, connector: &ConnectorId) -> Result<ConnectorHandle, 
 }
 
 /// Tells the operator what went wrong, by the id that the person reads on the page.
-fn told(support_id: &str, connector: &ConnectorId, fault: &ConnectorFault) -> ErrorCode {
+fn log_fault(support_id: &str, connector: &ConnectorId, fault: &ConnectorFault) {
     at_level!(fault.code, support_id, %connector, detail = fault.detail, "an identity provider's step failed");
-    fault.code
+}
+
+/// The explanation that the operator console shows. A refusal in the callback's query is not shown: any text may stand in
+/// its `error_description`, of a person too. The program's log has it.
+fn displayed_detail(fault: &ConnectorFault) -> Option<String> {
+    let repeats_the_query = matches!(fault.code, ErrorCode::IdpDenied | ErrorCode::IdpError);
+    (!repeats_the_query).then(|| fault.detail.clone())
 }
 
 fn observe(means: &Means, before: &'static str, login: &Login, chosen: Option<&ConnectorId>, answer: &Answer) {
@@ -316,11 +331,16 @@ async fn load_settled(means: &Means, hash: &InteractionHash, step: &BrowserStep)
 }
 
 async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, ErrorCode> {
-    let found = means.store.load(&key(hash), means.env.now()).await.map_err(|fault| store_code(&fault))?;
-    let Some(record) = found else {
+    let found = means.store.load_and_keep(&key(hash), means.env.now()).await.map_err(|fault| store_code(&fault))?;
+    let Some(Loaded { record, is_first }) = found else {
         return Ok(None);
     };
-    let login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
+    let login: Login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
+    means.unseen.remove(hash);
+    if is_first {
+        let ends = (unseen_end(&login.ticket), login.ticket.expires_at);
+        means.ongoing.outlives(ends, Spot::of(&login));
+    }
     Ok(Some(Cached { login, version: record.version, until: record.expires_at }))
 }
 

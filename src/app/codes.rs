@@ -31,7 +31,7 @@ impl Codes {
 #[async_trait]
 impl CodeStore for Codes {
     async fn keep(&self, name: &str, value: Vec<u8>, until: Timestamp, now: Timestamp) -> Result<(), CodeFault> {
-        let draft = Draft { value, expires_at: until, families: Arc::default() };
+        let draft = Draft { value, expires_at: until, unread_until: None, families: Arc::default() };
         self.store()?.insert(key(name), draft, now).await.map(drop).map_err(fault)
     }
 

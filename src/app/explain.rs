@@ -6,8 +6,8 @@
 use std::fmt;
 
 use crate::actor::registry::gate_facts;
-use crate::assurance::At;
 use crate::assurance::acr::{self, Agreement, LevelFault};
+use crate::assurance::{At, Demand};
 use crate::config::model::ConnectorKind;
 use crate::config::{Federation, Loaded};
 use crate::connector;
@@ -48,6 +48,8 @@ pub struct Way {
     pub answers: Vec<(Returned, Result<Level, LevelFault>)>,
     /// By the level of an earlier authentication at this connector: the `acr` of an answer from it, if it suffices.
     pub sessions: Vec<(Level, Option<Level>)>,
+    /// Requests with `prompt=login` or `max_age` are offered this connector too.
+    pub reauthenticates: bool,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,6 +58,8 @@ pub enum Sent {
     AcrValues(String),
     /// Nothing is agreed for this level.
     Nothing,
+    /// The connector's file says `send = false` in `[acr]`.
+    Disabled,
     /// To the sandbox's own page.
     SandboxLevel(String),
 }
@@ -116,34 +120,49 @@ fn listed<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
     if names.is_empty() { "none".to_owned() } else { names.join(", ") }
 }
 
-fn judge(platform: Platform, asked: Result<Level, ErrorCode>, facts: &gate::Facts, agreement: &Agreement) -> Verdict {
+fn judge(
+    platform: Platform,
+    asked: Result<(Level, Vec<Level>), ErrorCode>,
+    facts: &gate::Facts,
+    agreement: &Agreement,
+) -> Verdict {
     // An inactive service provider's request isn't looked at any further.
     if facts.service_provider == gate::ServiceProvider::Inactive {
         return Verdict::Closed(Closed::ServiceProviderInactive);
     }
-    let asked = match asked {
+    let (asked, required) = match asked {
         Ok(asked) => asked,
         Err(code) => return Verdict::Refused(code),
     };
-    if let Err(closed) = gate::may(facts, At::Asked(asked)) {
+    if let Err(closed) = gate::may(facts, At::Asked(Demand::level(asked))) {
         return Verdict::Closed(closed);
     }
     let needed = agreement.to_ask(asked);
-    let seen = |returned: Option<&str>| agreement.judge(returned, needed).map(|got| acr::in_id_token(got, platform));
+    let is_required = |level: &Level| required.is_empty() || required.contains(level);
+    let seen = |returned: Option<&str>| {
+        let obtained = agreement.judge(returned, needed)?;
+        if is_required(&obtained) { Ok(acr::in_id_token(obtained, platform)) } else { Err(LevelFault::NotRequired { obtained }) }
+    };
     let listed = agreement.values.values().flatten().map(|value| (Returned::Listed(value.clone()), seen(Some(value))));
     // An empty value is never listed.
     let unlisted = [(Returned::Absent, seen(None)), (Returned::Other, seen(Some("")))];
     let held = |level: &Level| (agreement.lowest..=agreement.highest).contains(level);
     let again = |level: Level| {
-        let held = acr::reused(level, asked, platform).filter(|_| gate::may(facts, At::Obtained(level)).is_ok());
+        let held =
+            acr::reused(level, asked, platform).filter(is_required).filter(|_| gate::may(facts, At::Obtained(level)).is_ok());
         (level, held.map(|held| acr::in_id_token(held, platform)))
     };
     Verdict::Open(Way {
         asked,
         needed,
-        sent: agreement.to_send(needed).map_or(Sent::Nothing, |value| Sent::AcrValues(value.to_owned())),
+        sent: match agreement.to_send(needed) {
+            Some(value) => Sent::AcrValues(value.to_owned()),
+            None if agreement.sends_acr_values => Sent::Nothing,
+            None => Sent::Disabled,
+        },
         answers: listed.chain(unlisted).collect(),
         sessions: Level::ALL.into_iter().filter(held).map(again).collect(),
+        reauthenticates: facts.reauthenticates(),
     })
 }
 
@@ -175,7 +194,8 @@ const fn consequence(closed: Closed) -> &'static str {
         | Closed::Blocked
         | Closed::Suspended
         | Closed::LevelTooHigh
-        | Closed::LevelTooLow => {
+        | Closed::LevelTooLow
+        | Closed::ReauthenticationUnproven => {
             "it is greyed on the choice page, a hint to it is ignored, and a session that began there is not reused"
         }
     }
@@ -193,6 +213,9 @@ impl Way {
             Sent::Nothing => {
                 writeln!(f, "- sent to the identity provider: no acr_values, for its file has no value for {needed}")?
             }
+            Sent::Disabled => {
+                writeln!(f, "- sent to the identity provider: no acr_values, for its file says send = false in [acr]")?;
+            }
             Sent::SandboxLevel(level) => writeln!(f, "- sent to the sandbox's page: level={level}")?,
         }
         for (returned, outcome) in &self.answers {
@@ -200,6 +223,12 @@ impl Way {
                 Ok(seen) => writeln!(f, "- {returned} is accepted: the service provider sees acr {}", seen.as_str())?,
                 Err(fault) => writeln!(f, "- {returned} is refused ({}): {}", fault.code().entry().code, why(*fault))?,
             }
+        }
+        if !self.reauthenticates {
+            writeln!(
+                f,
+                "- with prompt=login or max_age it is greyed on the choice page: its file has no reauthenticates = true"
+            )?;
         }
         writeln!(f, "- a refusal leads back to the choice page, which says so; no level is ever rounded")?;
         for (obtained, seen) in &self.sessions {
@@ -232,6 +261,9 @@ fn why(fault: LevelFault) -> String {
         LevelFault::Unlisted => "the connector's file does not list it within its levels".to_owned(),
         LevelFault::TooLow { obtained, needed } => {
             format!("it stands for {}, and {} is needed", obtained.as_str(), needed.as_str())
+        }
+        LevelFault::NotRequired { obtained } => {
+            format!("it stands for {}, which is none of the essential acr claim's values", obtained.as_str())
         }
         LevelFault::Missing => "the connector's file has no assumed_level".to_owned(),
     }

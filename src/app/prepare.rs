@@ -154,7 +154,9 @@ impl Publication {
         let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
         let claims: BTreeSet<Claim> = tables().flat_map(ScopeTable::all_claim_names).collect();
         let scopes: Vec<Scope> = scopes.into_iter().collect();
-        let claims: Vec<String> = claims.into_iter().map(|claim| claim.as_str().to_owned()).collect();
+        // Those of an ID token that `claims` may ask for, beside the identity's.
+        let claims = claims.into_iter().map(Claim::as_str).chain(["acr", "amr"]);
+        let claims: Vec<String> = claims.map(ToOwned::to_owned).collect();
         let ui_locales: Vec<String> = Locale::all().map(|locale| locale.to_string()).collect();
         let document = discovery::document(&discovery::Provider {
             issuer: &self.issuer,

@@ -52,6 +52,7 @@ pub(super) struct Looked {
 #[derive(Clone, Copy)]
 pub(super) struct Places {
     logins: usize,
+    login_bytes: usize,
     sessions: usize,
     grants: usize,
 }
@@ -59,7 +60,7 @@ pub(super) struct Places {
 impl Places {
     pub fn of(loaded: &Loaded) -> Self {
         let limits = &loaded.settings.limits;
-        Self { logins: limits.logins, sessions: limits.sessions, grants: limits.grants }
+        Self { logins: limits.logins, login_bytes: limits.login_bytes(), sessions: limits.sessions, grants: limits.grants }
     }
 
     pub fn rows(self, store: &dyn Store) -> Vec<StoreRow> {
@@ -69,6 +70,7 @@ impl Places {
         };
         vec![
             row("logins", &[Kind::Login], self.logins),
+            StoreRow { records: "bytes of logins".to_owned(), held: store.usage(Kind::Login).bytes, places: self.login_bytes },
             row("sessions", &[Kind::Session], self.sessions),
             row("codes and tokens", &[Kind::Code, Kind::Token], self.grants),
         ]
@@ -80,6 +82,7 @@ pub(super) fn readiness(looked: Looked) -> Readiness {
     let known = blocks.clone();
     let ring = Arc::clone(&keys.ring);
     let (now, clock, aged) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
+    let way_out = connectors.clone();
     Readiness::default()
         .with("keys", move || keys_sign(&ring, &now))
         .with("store", complaint)
@@ -89,6 +92,7 @@ pub(super) fn readiness(looked: Looked) -> Readiness {
         .with_detail("keys", move || keys.complaint().into_iter().chain(old_keys(&aged.0.load(), &aged.1)).collect())
         .with_detail("config", move || reload.complaints())
         .with_detail("connectors", move || connectors_down(&connectors.overview()))
+        .with_detail("way_out", move || way_out.way_out_complaint().into_iter().collect())
         .with_detail("register", move || register.as_ref().and_then(|register| register.complaint()).into_iter().collect())
         .with_detail("audit", move || audit.complaints())
         .with_detail("limits", move || exchange.as_ref().map(|exchange| exchange.complaints()).unwrap_or_default())
@@ -126,6 +130,7 @@ fn old_keys(ring: &Keyring, env: &Env) -> Vec<String> {
 fn nearly_full(row: &StoreRow) -> Option<String> {
     let key = match row.records.as_str() {
         "logins" => "limits.logins",
+        "bytes of logins" => "limits.login_bytes",
         "sessions" => "limits.sessions",
         _ => "limits.grants",
     };

@@ -121,7 +121,7 @@ impl SharedSeal {
         }
         let value = serde_json::to_vec(&entries)?;
         let Some(version) = version else {
-            let draft = Draft { value, expires_at: now + LIFE, families: Arc::default() };
+            let draft = Draft { value, expires_at: now + LIFE, unread_until: None, families: Arc::default() };
             return match self.store.insert(self.key.clone(), draft, now).await {
                 Ok(_) => Ok(true),
                 Err(StoreFault::Exists) => Ok(false),

@@ -6,10 +6,12 @@ use std::time::Duration;
 use crate::actor::logins;
 use crate::config::Loaded;
 use crate::config::model::{IdentitySource, Limits, Quotas, SubjectSource};
+use crate::config::quotas::DEFAULT_REQUESTS_PER_NETWORK;
 use crate::grant::mistakes::Allowed;
 use crate::identity::rules::{Required, Rules};
 use crate::protocol::acr::Platform;
-use crate::quota::{Prefixes, Rates};
+use crate::quota::{NetworkRate, Prefixes, Rates};
+use crate::store::Usage;
 
 /// On the high platform the identity is the provider's (R009), whatever the settings say.
 pub(super) fn identity_source(loaded: &Loaded) -> IdentitySource {
@@ -33,6 +35,11 @@ pub(super) fn limits(configured: &Limits) -> logins::Limits {
     logins::Limits { steps_in_flight: configured.steps_in_flight, patience }
 }
 
+/// The room for all logins.
+pub(super) fn login_room(configured: &Limits) -> Usage {
+    Usage { records: configured.logins, bytes: configured.login_bytes() }
+}
+
 pub(super) fn allowed(configured: &Limits) -> Allowed {
     // The configuration refuses 0.
     let count = |count| NonZeroU32::new(count).unwrap_or(NonZeroU32::MIN);
@@ -46,7 +53,11 @@ pub(super) fn rates(configured: &Quotas) -> Rates {
     let rate = |count: Option<u32>| count.and_then(NonZeroU32::new);
     Rates {
         logins_per_service_provider: rate(configured.logins_per_service_provider),
-        requests_per_network: rate(configured.requests_per_network),
+        requests_per_network: match configured.requests_per_network.map(NonZeroU32::new) {
+            Some(Some(most)) => NetworkRate::Everyone(most),
+            Some(None) => NetworkRate::Unlimited,
+            None => NetworkRate::PublicAddresses(DEFAULT_REQUESTS_PER_NETWORK),
+        },
         departures_per_connector: rate(configured.departures_per_connector),
         failed_authentications_per_network: rate(configured.failed_authentications_per_network),
         prefixes: Prefixes { v4: configured.ipv4_prefix, v6: configured.ipv6_prefix },

@@ -43,6 +43,10 @@ pub struct Agreement {
     pub values: BTreeMap<Level, Vec<String>>,
     /// The level of an answer without `acr`. Only eidas1 counts.
     pub assumed: Option<Level>,
+    /// Whether `acr_values` is sent at all. Some identity providers ask for the password again at every `acr_values`.
+    pub sends_acr_values: bool,
+    /// Whether a returned `acr` is disregarded, so that every answer counts as `assumed`.
+    pub ignores_acr: bool,
 }
 
 /// Why an identity provider's level is refused.
@@ -52,6 +56,8 @@ pub enum LevelFault {
     Unlisted,
     #[error("{obtained:?} is lower than the {needed:?} that was needed")]
     TooLow { obtained: Level, needed: Level },
+    #[error("{obtained:?} is none of the levels of an essential acr claim")]
+    NotRequired { obtained: Level },
     #[error("no value, and the connector's file has no `assumed_level` (which may only be eidas1)")]
     Missing,
 }
@@ -62,6 +68,7 @@ impl LevelFault {
         match self {
             Self::Unlisted => ErrorCode::AcrUnlisted,
             Self::TooLow { .. } => ErrorCode::AcrTooLow,
+            Self::NotRequired { .. } => ErrorCode::AcrNotRequired,
             Self::Missing => ErrorCode::AcrMissing,
         }
     }
@@ -74,10 +81,17 @@ impl Agreement {
         asked.max(self.lowest)
     }
 
-    /// The identity provider's word for a level. `None`: nothing is agreed, so no `acr_values` is sent.
+    /// The identity provider's word for a level. `None`: no `acr_values` is sent, because nothing is agreed or the
+    /// connector's file says `send = false`.
     #[must_use]
     pub fn to_send(&self, level: Level) -> Option<&str> {
-        self.values.get(&level)?.first().map(String::as_str)
+        self.values.get(&level).filter(|_| self.sends_acr_values)?.first().map(String::as_str)
+    }
+
+    /// Returns true for a returned value that the table does not list, and that therefore refuses the login.
+    #[must_use]
+    pub fn refuses_value(&self, returned: &str) -> bool {
+        !self.ignores_acr && !self.values.values().flatten().any(|listed| listed == returned)
     }
 
     /// The level that an answer proves: listed, within the connector's range, and at least `needed` ([`Self::to_ask`]).
@@ -85,7 +99,7 @@ impl Agreement {
     /// # Errors
     /// Whatever isn't exactly agreed is refused, not rounded.
     pub fn judge(&self, returned: Option<&str>, needed: Level) -> Result<Level, LevelFault> {
-        let obtained = match (returned, self.assumed) {
+        let obtained = match (returned.filter(|_| !self.ignores_acr), self.assumed) {
             // A value listed twice counts as the lower level.
             (Some(value), _) => {
                 let mut listed = self.values.iter().filter(|(_, values)| values.iter().any(|listed| listed == value));
@@ -132,18 +146,24 @@ mod tests {
         ])
     }
 
+    fn agreement_over(lowest: Level, highest: Level, assumed: Option<Level>) -> Agreement {
+        Agreement { lowest, highest, values: table(), assumed, sends_acr_values: true, ignores_acr: false }
+    }
+
     #[test]
     fn upstream_gets_the_higher_of_asked_and_lowest_in_its_own_words() {
         let values = table();
-        let agreement = Agreement { lowest: Eidas2, highest: Eidas3, values, assumed: None };
+        let agreement = Agreement { values, ..agreement_over(Eidas2, Eidas3, None) };
         assert_eq!([Eidas1, Eidas2, Eidas3].map(|asked| agreement.to_ask(asked)), [Eidas2, Eidas2, Eidas3]);
         assert_eq!(agreement.to_send(Eidas2), Some("loa2"));
+        let silent = Agreement { sends_acr_values: false, ..agreement.clone() };
+        assert_eq!((silent.to_send(Eidas2), silent.judge(Some("loa2"), Eidas2)), (None, Ok(Eidas2)), "the answer still counts");
         assert_eq!(Agreement { values: BTreeMap::new(), ..agreement }.to_send(Eidas2), None);
     }
 
     #[test]
     fn an_answer_is_worth_what_is_agreed_and_never_rounded() {
-        let range = |lowest, highest, assumed| Agreement { lowest, highest, values: table(), assumed };
+        let range = agreement_over;
         let wide = || range(Eidas1, Eidas3, None);
         for (agreement, returned, needed, judged) in [
             (wide(), Some("loa2"), Eidas2, Ok(Eidas2)),
@@ -168,7 +188,19 @@ mod tests {
     #[test]
     fn a_value_listed_under_two_levels_proves_the_lower_one() {
         let values = BTreeMap::from([(Eidas1, vec!["any".into()]), (Eidas3, vec!["any".into()])]);
-        let agreement = Agreement { lowest: Eidas1, highest: Eidas3, values, assumed: None };
+        let agreement = Agreement { values, ..agreement_over(Eidas1, Eidas3, None) };
         assert_eq!(agreement.judge(Some("any"), Eidas1), Ok(Eidas1));
+    }
+
+    #[test]
+    fn an_ignored_acr_proves_the_assumed_level_and_nothing_more() {
+        let ignoring = |assumed| Agreement { ignores_acr: true, ..agreement_over(Eidas1, Eidas3, assumed) };
+        for returned in [Some("1"), Some("loa3"), Some(""), None] {
+            assert_eq!(ignoring(Some(Eidas1)).judge(returned, Eidas1), Ok(Eidas1), "{returned:?}");
+            let too_low = Err(LevelFault::TooLow { obtained: Eidas1, needed: Eidas2 });
+            assert_eq!(ignoring(Some(Eidas1)).judge(returned, Eidas2), too_low, "{returned:?}");
+            assert_eq!(ignoring(None).judge(returned, Eidas1), Err(LevelFault::Missing), "{returned:?}");
+        }
+        assert!(agreement_over(Eidas1, Eidas3, None).refuses_value("1") && !ignoring(Some(Eidas1)).refuses_value("1"));
     }
 }

@@ -1,6 +1,6 @@
 //! What may stand in a line, and nothing else: the table of events, and their fields, each of a type of its own.
 //!
-//! There is no field for text. Names of people, e-mail addresses, tokens, secrets, codes and IP addresses have no way in;
+//! There is no field for text: what [`Event::detail`] says is remembered for the operator console, and never written. Names of people, e-mail addresses, tokens, secrets, codes and IP addresses have no way in;
 //! a login's and a session's name are hashes of what names them elsewhere.
 
 use schemars::JsonSchema;
@@ -139,6 +139,8 @@ pub struct Event {
     pub(super) login: Option<InteractionHash>,
     pub(super) session: Option<Box<str>>,
     pub(super) support_id: Option<SupportId>,
+    /// Why a call to an identity provider failed, for the operator console alone: no line has a field for it.
+    pub(super) detail: Option<Box<str>>,
     /// What only few events have, so that the many stay small.
     pub(super) rare: Option<Box<Rare>>,
 }
@@ -172,6 +174,7 @@ impl Event {
             login: None,
             session: None,
             support_id: None,
+            detail: None,
             rare: None,
         }
     }
@@ -248,6 +251,13 @@ impl Event {
     #[must_use]
     pub fn support_id(mut self, id: &SupportId) -> Self {
         self.support_id = Some(id.clone());
+        self
+    }
+
+    /// Adds the operator's explanation of a failed call. It reaches the memory of recent logins, and never the log.
+    #[must_use]
+    pub fn detail(mut self, detail: Option<&str>) -> Self {
+        self.detail = detail.map(Box::from);
         self
     }
 

@@ -1,12 +1,12 @@
 //! What happened lately, by support id: the events that the audit log is told of, kept for a while without a disk.
 //!
 //! Owns: which logins are remembered and for how long, what is kept of an event, and where a login stands by its events.
-//! Must not know: who looks. It keeps who the parties were, when, and the catalogue's codes: no subject, no session, nothing
-//! of a person.
+//! Must not know: who looks. It keeps who the parties were, when, the catalogue's codes, and why a call to an identity
+//! provider failed: no subject, no session, nothing of a person.
 //!
 //! Memory has a bound: a login is remembered until so many later ones have come. Those that met a refusal have places of
 //! their own, for they are asked about; and so have requests that never became a login, which anybody can send. One event
-//! costs a short lock and forty bytes.
+//! costs a short lock and some sixty bytes; an explanation up to 300 more.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, PoisonError};
@@ -22,6 +22,9 @@ const SHARDS: usize = 16;
 /// Events of one login; of more the first ones and the last ones stay.
 const MOMENTS: usize = 48;
 const FIRST: usize = 16;
+/// Explanations of one login, and the characters of each: of more explanations the last ones stay.
+const MAX_DETAILS: usize = 4;
+const MAX_DETAIL_CHARS: usize = 300;
 
 /// How many are remembered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -103,6 +106,8 @@ pub struct Moment {
     pub whom: Whom,
     pub level: Option<Level>,
     pub code: Option<ErrorCode>,
+    /// Why a call to the identity provider failed, in printable ASCII.
+    pub detail: Option<Box<str>>,
 }
 
 /// Who an event concerns, beside the service provider.
@@ -160,7 +165,8 @@ impl Recent {
             (None, Some(dp)) => Whom::DataProvider(dp.clone()),
             (None, None) => Whom::Nobody,
         };
-        let moment = Moment { at: self.env.now(), name: event.name, whom, level: event.level, code: event.code };
+        let detail = event.detail.as_deref().map(printable_detail);
+        let moment = Moment { at: self.env.now(), name: event.name, whom, level: event.level, code: event.code, detail };
         if let Some(shard) = self.shard(key) {
             let room = |all: usize| all.div_ceil(SHARDS);
             let room = Room { logins: room(self.room.logins), strays: room(self.room.strays) };
@@ -227,12 +233,24 @@ impl Timeline {
 
     fn push(&mut self, moment: Moment) {
         self.stage = self.stage.after(moment.name, moment.code.is_some());
+        if moment.detail.is_some() {
+            let mut explained = self.moments.iter_mut().rev().filter(|earlier| earlier.detail.is_some());
+            if let Some(oldest) = explained.nth(MAX_DETAILS - 1) {
+                oldest.detail = None;
+            }
+        }
         if self.moments.len() >= MOMENTS {
             self.moments.remove(FIRST);
             self.left_out = self.left_out.saturating_add(1);
         }
         self.moments.push(moment);
     }
+}
+
+/// Parts of an explanation may come from upstream: no control characters, and a bounded length.
+fn printable_detail(detail: &str) -> Box<str> {
+    let printable = |c: char| if c == ' ' || c.is_ascii_graphic() { c } else { '?' };
+    detail.chars().take(MAX_DETAIL_CHARS).map(printable).collect::<String>().into_boxed_str()
 }
 
 impl Shard {

@@ -92,6 +92,22 @@ fn tokens_of_forgotten_logins_are_nobody_on_the_way_and_drive_no_login_out() {
 }
 
 #[test]
+fn explanations_of_a_login_are_printable_and_take_bounded_room() {
+    let (recent, _) = recent(16, 16);
+    for number in 0..100 {
+        let detail = format!("{number}\u{1b}[31m\u{202e}{}", "x".repeat(10_000));
+        recent.note(&of(Name::CallbackRefused, 1).code(ErrorCode::AcrUnlisted).detail(Some(&detail)));
+    }
+    let told = recent.find(&id(1)).unwrap();
+    let details: Vec<_> = told.moments.iter().filter_map(|moment| moment.detail.as_deref()).collect();
+    assert_eq!(details.len(), MAX_DETAILS);
+    assert!(details[MAX_DETAILS - 1].starts_with("99?[31m?xxx"), "the last ones stay");
+    assert!(
+        details.iter().all(|detail| detail.len() == MAX_DETAIL_CHARS && detail.chars().all(|c| c == ' ' || c.is_ascii_graphic()))
+    );
+}
+
+#[test]
 fn an_endless_login_takes_no_more_room_than_another() {
     let (recent, _) = recent(16, 16);
     recent.note(&of(Name::AuthorizationReceived, 1));

@@ -96,7 +96,8 @@ fn compare(node: Node<'_>, value: &serde_json::Value, prefix: &str, text: &str, 
         let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
         let (child, found) = (node.child(name).unwrap(), value.get(name));
         // `{ file = … }` or another way to say it: one of the two is enough.
-        let is_secret = [["env", "file"], ["file", "keys"]].iter().any(|pair| child.keys() == pair);
+        let secrets: [&[&str]; 3] = [&["env", "file"], &["file", "keys"], &["derivation", "env", "file"]];
+        let is_secret = secrets.iter().any(|keys| child.keys() == *keys);
         match found {
             None => missing.push(key),
             Some(table) if child.kind() == Kind::Table && !is_secret => compare(child, table, &key, text, missing),

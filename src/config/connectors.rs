@@ -7,9 +7,10 @@ use crate::assurance::amr;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::acr::{Level, Platform};
 
+use super::acr_table::AcrTable;
 use super::blocks::Block;
 use super::logo::Logo;
-use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, SecretRef, Settings};
+use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, IdentityProof, KINDS, SecretRef, Settings, SubjectSource};
 use super::problem::Problem;
 use super::quotas::rate;
 use super::settings::within;
@@ -68,7 +69,7 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
 /// # Errors
 /// Every problem of that file.
 pub fn configured(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
-    let Draft { id, file, client_secret, logo, blocks, problems } = draft(source, sandbox, context);
+    let Draft { id, file, client_secret, logo, blocks, problems, .. } = draft(source, sandbox, context);
     match file {
         Some(file) if problems.is_empty() => Ok(ConfiguredConnector { id, file, client_secret, logo, blocks }),
         _ => Err(problems),
@@ -85,16 +86,22 @@ pub struct Draft {
     pub logo: Option<Logo>,
     pub blocks: Vec<Block>,
     pub problems: Vec<Problem>,
+    /// What [`check_identity`] says of it.
+    pub refused: Option<Problem>,
 }
 
 /// Reads and checks one file, and gives what there is of it.
 #[must_use]
-pub fn read_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Draft {
+pub fn read_file(path: &Path, sandbox: Sandbox, subject: SubjectSource, context: &Context<'_>) -> Draft {
     match Source::read(path) {
-        Ok(source) => draft(&source, sandbox, context),
+        Ok(source) => {
+            let draft = draft(&source, sandbox, context);
+            let refused = draft.file.as_ref().and_then(|file| check_identity(&source, file, subject));
+            Draft { refused, ..draft }
+        }
         Err(problem) => {
             let problems = name_problem(path).into_iter().chain([problem]).collect();
-            Draft { id: id_of(path), file: None, client_secret: None, logo: None, blocks: Vec::new(), problems }
+            Draft { id: id_of(path), file: None, client_secret: None, logo: None, blocks: Vec::new(), problems, refused: None }
         }
     }
 }
@@ -113,20 +120,21 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     let id = id_of(source.path());
     let mut problems: Vec<Problem> = name_problem(source.path()).into_iter().collect();
     let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else {
-        return Draft { id, file: None, client_secret: None, logo: None, blocks: Vec::new(), problems };
+        return Draft { id, file: None, client_secret: None, logo: None, blocks: Vec::new(), problems, refused: None };
     };
     let client_secret = check(source, &file, sandbox, context, &mut problems);
     let path = match &mut file.kind {
         ConnectorKind::Persona(persona) => persona.persons.as_mut(),
         ConnectorKind::Ldap(kind) => kind.ca.as_mut(),
-        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) => None,
+        ConnectorKind::Oidc(kind) => kind.ca.as_mut(),
+        ConnectorKind::Oauth2(kind) => kind.ca.as_mut(),
     };
     if let Some(path) = path {
         *path = context.folder.join(&*path);
     }
     let logo = logo(source, &file, source.path().parent().unwrap_or(Path::new("")), &mut problems);
     let blocks = blocks::of_file(source, &id, &file.block, &mut problems);
-    Draft { id, file: Some(file), client_secret, logo, blocks, problems }
+    Draft { id, file: Some(file), client_secret, logo, blocks, problems, refused: None }
 }
 
 fn check(
@@ -164,13 +172,14 @@ fn check(
             if file.levels.lowest <= file.levels.highest {
                 levels(source, file, problems);
             }
-            oidc::check(source, kind, problems);
+            ignored_acr(source, file, problems);
+            oidc::check(source, kind, context.folder, problems);
             oidc::check_encryption(source, kind, problems);
             oidc::client_secret(source, kind, context, problems)
         }
         ConnectorKind::Oauth2(kind) => {
             assumed_level_alone(source, file, problems);
-            oauth2::check(source, kind, problems);
+            oauth2::check(source, kind, context.folder, problems);
             resolved(source, "kind.oauth2.client_secret", &kind.client_secret, context, problems)
         }
         ConnectorKind::Ldap(kind) => {
@@ -185,15 +194,16 @@ fn check(
                 problems.push(source.problem("kind.persona", what, mend));
             }
             // Its own page offers the hub's levels by their names, so that a table of it would have no effect.
-            let unused = [("acr", !file.acr.is_empty()), ("assumed_level", file.assumed_level.is_some())];
+            let unused = [
+                ("acr", file.acr != AcrTable::default()),
+                ("assumed_level", file.assumed_level.is_some()),
+                ("ignore_acr", file.ignore_acr),
+            ];
             for (key, _) in unused.into_iter().filter(|(_, given)| *given) {
                 let what = "has no effect on a sandbox, which proves any level within levels";
                 problems.push(source.problem(key, what, "remove it"));
             }
-            if persona.persons.as_ref().is_some_and(|path| !context.folder.join(path).is_file()) {
-                let mend = "put the file there; the path counts from the configuration folder";
-                problems.push(source.problem("kind.persona.persons", "names a file that is missing", mend));
-            }
+            problems.extend(source.missing_file("kind.persona.persons", context.folder, persona.persons.as_deref()));
             None
         }
     }
@@ -228,9 +238,9 @@ pub fn is_category(id: &str) -> bool {
 fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
     let within = file.levels.lowest..=file.levels.highest;
     let mut seen: BTreeMap<&str, Level> = BTreeMap::new();
-    for (level, values) in &file.acr {
+    for (level, values) in file.acr.levels() {
         let key = format!("acr.{}", level.as_str());
-        if !within.contains(level) {
+        if !within.contains(&level) {
             problems.push(source.problem(&key, "is outside this connector's levels", "remove it, or widen levels"));
         }
         if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
@@ -248,7 +258,7 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
             problems.push(source.problem(&key, "holds a value that is too long, or can't be printed", mend));
         }
         for value in values {
-            if seen.insert(value, *level).is_some_and(|other| other != *level) {
+            if seen.insert(value, level).is_some_and(|other| other != level) {
                 let mend = "give each value one level only";
                 problems.push(source.problem(&key, "holds a value that another level has too", mend));
             }
@@ -264,23 +274,40 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
             problems.push(source.problem("assumed_level", "is below levels.lowest, so that it could never be used", "remove it"));
         }
         Some(Level::Eidas1) => {}
-        None if file.acr.is_empty() => {
+        None if file.acr.lists_nothing() => {
             let mend = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
             problems.push(source.problem("acr", "is missing, so that every answer would be refused", mend));
         }
         None => {}
     }
-    let mapped = |level: &Level| file.acr.contains_key(level) || file.assumed_level == Some(*level);
+    let mapped = |level: &Level| file.acr.levels().any(|(listed, _)| listed == *level) || file.assumed_level == Some(*level);
     let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
-    if let (Some(level), false) = (missing, file.acr.is_empty() && file.assumed_level.is_none()) {
+    if let (Some(level), false) = (missing, file.acr.lists_nothing() && file.assumed_level.is_none()) {
         let what = format!("does not say what the identity provider calls {}", level.as_str());
         problems.push(source.problem("acr", what, format!("add {} = [\"…\"], or narrow levels", level.as_str())));
     }
 }
 
+/// `ignore_acr` needs a level to count instead, and leaves no use for a table of values.
+fn ignored_acr(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
+    if !file.ignore_acr {
+        return;
+    }
+    if file.assumed_level.is_none() {
+        let what = "leaves no level, for there is no assumed_level";
+        problems.push(source.problem("ignore_acr", what, "add assumed_level = \"eidas1\", or remove ignore_acr"));
+    } else if !file.acr.lists_nothing() {
+        let what = "lists values, and ignore_acr disregards whatever is returned";
+        problems.push(source.problem("acr", what, "remove the [acr] table, or ignore_acr"));
+    }
+}
+
 /// For a kind that returns no `acr`: nothing above eidas1 may be believed without a word from the identity provider.
 fn assumed_level_alone(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
-    if !file.acr.is_empty() {
+    if file.ignore_acr {
+        problems.push(source.problem("ignore_acr", "has no effect: this kind of identity provider returns no acr", "remove it"));
+    }
+    if file.acr != AcrTable::default() {
         let mend = "remove the table, and write assumed_level = \"eidas1\"";
         problems.push(source.problem("acr", "is given, and this kind of identity provider returns no acr", mend));
     }
@@ -332,6 +359,21 @@ pub fn without_category(connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
     unknown.map(warning).collect()
 }
 
+/// With `subject = "pivot"` an identity provider decides whom its user is, register or not: one whose users edit their own
+/// attributes would let each of them be anybody. So `check` refuses a connector that doesn't say that it verifies them. The
+/// sandbox lets anyone be anyone on purpose.
+#[must_use]
+pub fn check_identity(source: &Source, file: &ConnectorFile, subject: SubjectSource) -> Option<Problem> {
+    let is_trusted = file.identity == Some(IdentityProof::Verified) || matches!(file.kind, ConnectorKind::Persona(_));
+    (subject == SubjectSource::Pivot && !is_trusted).then(|| {
+        let what = "is missing, and subject = \"pivot\" takes who a person is from the claims of this identity provider: if its \
+            users can edit them, any of them can sign in as anybody";
+        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person; else remove this \
+            connector, or set subject = \"provider\" in passerelle.toml";
+        source.problem("identity", what, mend)
+    })
+}
+
 /// What holds, but is for tests only, or of no use on this platform.
 pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform) -> Vec<Problem> {
     let mut warnings = Vec::new();
@@ -340,6 +382,16 @@ pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform
         let what = format!("is below {}, the least that this platform asks: nobody can choose it", lowest.as_str());
         let mend = "remove the file, or raise levels if the identity provider proves more";
         warnings.push(Problem { key: "levels.highest".into(), ..problem_of_file(path, &what, mend) });
+    }
+    if !connector.file.kind.reauthenticates() {
+        let what = "gives no proof of when a person authenticated: requests with prompt=login, the default under federation rules, \
+            and with max_age are not offered this identity provider";
+        let mend = "set reauthenticates = true beside auth_time if you know that it asks for the password each time";
+        let key = match &connector.file.kind {
+            ConnectorKind::Oauth2(_) => "kind.oauth2.auth_time",
+            ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => "kind.oidc.auth_time",
+        };
+        warnings.push(Problem { key: key.into(), ..problem_of_file(path, what, mend) });
     }
     let without_tls = match &connector.file.kind {
         ConnectorKind::Oidc(oidc) if oidc.insecure_http => Some("kind.oidc.insecure_http"),

@@ -25,6 +25,8 @@ pub struct ConnectorFacts {
     pub shown: Arc<Shown>,
     /// Kill switches of its file.
     pub blocks: Arc<[Block]>,
+    /// A new authentication is proven by the identity provider's `auth_time`, or vouched for by the operator.
+    pub reauthenticates: bool,
     /// People who may be sent there in a minute; `None` leaves it to the hub.
     pub departures_per_minute: Option<NonZeroU32>,
 }
@@ -41,6 +43,7 @@ impl ConnectorFacts {
             amr: file.amr.clone(),
             mfa: file.mfa.clone(),
             blocks: configured.blocks.clone().into(),
+            reauthenticates: file.kind.reauthenticates(),
             departures_per_minute: file.limits.departures_per_minute.and_then(NonZeroU32::new),
         }
     }

@@ -1,12 +1,10 @@
 //! The federation as everything else reads it: service providers, data providers, connectors and scopes, parsed, validated,
 //! immutable.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::num::NonZeroU32;
 use std::sync::Arc;
 use std::time::Duration;
-
-use serde_json::{Map, Value};
 
 use super::client_assertions::AssertionRules;
 use super::connector_rules::{Admitted, Order};
@@ -15,11 +13,9 @@ use super::model::{AuthMethod, Category};
 use super::notices::Notice;
 use super::shown::Lineup;
 use super::{AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
-use crate::identity::scopes::{self, Presumed, ScopeTable};
-use crate::identity::{Claim, Identity};
+use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
-use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::registration::{Directory, Registration, Rules};
 
 /// One service provider, ready for use.
@@ -49,6 +45,8 @@ pub struct Service {
     pub encryption: Option<AnswerEncryption>,
     /// Logins that it may begin in a minute; `None` leaves it to the hub.
     pub logins_per_minute: Option<NonZeroU32>,
+    /// Its ID tokens carry the claims of the granted scopes too.
+    pub id_token_claims: bool,
 }
 
 /// How a service provider proves who it is at the token endpoint.
@@ -111,6 +109,7 @@ impl Service {
             keys: client.keys.clone(),
             encryption: client.encryption,
             logins_per_minute: file.logins_per_minute.and_then(NonZeroU32::new),
+            id_token_claims: file.id_token_claims,
         }
     }
 }
@@ -325,65 +324,6 @@ impl Federation {
     #[must_use]
     pub fn active(&self, client_id: &ClientId) -> Option<&Arc<Service>> {
         self.service(client_id).filter(|service| service.registration.active)
-    }
-}
-
-/// Which claims an answer may hold, by the place where they are told.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Release {
-    pub userinfo: BTreeSet<Claim>,
-    /// Beside those that every ID token has.
-    pub id_token: BTreeSet<Claim>,
-}
-
-impl Federation {
-    /// The rules of a service provider, active or not; the federation's for one that isn't there.
-    #[must_use]
-    pub fn rules(&self, client_id: &ClientId) -> Rules {
-        self.service(client_id).map_or_else(Rules::default, |service| service.registration.rules)
-    }
-
-    /// True if some service provider is under `rules = "openid"`.
-    #[must_use]
-    pub fn serves_openid(&self) -> bool {
-        self.services().any(|service| service.registration.rules == Rules::Openid)
-    }
-
-    #[must_use]
-    pub const fn scope_table(&self, rules: Rules) -> &ScopeTable {
-        match rules {
-            Rules::Federation => &self.scopes,
-            Rules::Openid => &self.openid_scopes,
-        }
-    }
-
-    /// The claims that a request is granted: those of its scopes, and under `rules = "openid"` those that `claims`
-    /// names, if one of the service provider's scopes has them (decisions 3, Rules per SP, 6).
-    #[must_use]
-    pub fn release(&self, request: &AuthorizationRequest) -> Release {
-        let table = self.scope_table(self.rules(&request.client_id));
-        let granted = self.service(&request.client_id).map_or(&[][..], |service| &service.registration.granted_scopes);
-        let grantable = table.claim_names(granted);
-        let asked = |names: &[String]| -> BTreeSet<Claim> {
-            let known = names.iter().filter_map(|name| Claim::named(name));
-            // `sub` is in every answer, and derived.
-            known.filter(|claim| grantable.contains(claim) && *claim != Claim::Sub).collect()
-        };
-        let mut userinfo = table.claim_names(&request.scopes);
-        userinfo.extend(asked(&request.claims.userinfo));
-        Release { userinfo, id_token: asked(&request.claims.id_token) }
-    }
-
-    /// All that a request lets its service provider know of a person, wherever it is told; `sub` aside.
-    #[must_use]
-    pub fn claims(&self, request: &AuthorizationRequest, identity: &Identity) -> Map<String, Value> {
-        let Release { mut userinfo, id_token } = self.release(request);
-        userinfo.extend(id_token);
-        let presumed = match self.rules(&request.client_id) {
-            Rules::Federation => Presumed::Zeros,
-            Rules::Openid => Presumed::YearAlone,
-        };
-        scopes::delivered(&userinfo, identity, presumed)
     }
 }
 

@@ -44,10 +44,12 @@ fn check(good: &str, rows: &[Row]) {
     }
 }
 
-const LEVELS: [Row; 4] = [
+const LEVELS: [Row; 6] = [
     ("assumed_level = \"eidas1\"", "", "assumed_level", "write assumed_level"),
     ("assumed_level = \"eidas1\"", "assumed_level = \"eidas2\"", "assumed_level", "only level that may be assumed"),
     ("assumed_level = \"eidas1\"", "assumed_level = \"eidas1\"\nacr = { eidas1 = [\"low\"] }", "acr", "returns no acr"),
+    ("assumed_level = \"eidas1\"", "assumed_level = \"eidas1\"\nacr = { send = false }", "acr", "returns no acr"),
+    ("assumed_level = \"eidas1\"", "assumed_level = \"eidas1\"\nignore_acr = true", "ignore_acr", "has no effect"),
     ("highest = \"eidas1\"", "highest = \"eidas2\"", "levels.highest", "all that can be assumed"),
 ];
 
@@ -62,6 +64,7 @@ fn a_bad_oauth2_connector_is_told_what_to_mend() {
             ("\"https://api", "\"javascript:api", "kind.oauth2.endpoints.userinfo", "https://"),
             ("\"https://hosting.example.org/authorize", "\"/authorize", "kind.oauth2.endpoints.authorization", "absolute"),
             ("\"hub\"", "\" \"", "kind.oauth2.client_id", "is empty"),
+            ("client_id", "ca = \"none.pem\"\nclient_id", "kind.oauth2.ca", "file that is missing"),
             ("subject_claim = \"id\"", "subject_claim = \"\"", "kind.oauth2.subject_claim", "for ever"),
             ("subject_claim = \"id\"", "", "kind.oauth2.subject_claim", "is missing"),
             ("auth_time = \"callback\"", "", "kind.oauth2.auth_time", "callback"),

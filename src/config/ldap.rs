@@ -145,8 +145,6 @@ pub(super) fn check(source: &Source, kind: &LdapKind, folder: &Path, problems: &
     if !(1..=1440).contains(&kind.lockout_minutes) {
         told("lockout_minutes", "is not from 1 to 1440", "write the minutes in which the directory counts wrong passwords");
     }
-    if kind.ca.as_ref().is_some_and(|path| !folder.join(path).is_file()) {
-        told("ca", "names a file that is missing", "put the file there; the path counts from the configuration folder");
-    }
+    problems.extend(source.missing_file("kind.ldap.ca", folder, kind.ca.as_deref()));
     problems.extend(source.not_hosts("kind.ldap.internal_hosts", &kind.internal_hosts));
 }

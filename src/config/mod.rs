@@ -8,6 +8,7 @@
 //! [`Files::read`].
 
 pub mod access;
+pub mod acr_table;
 mod address;
 pub mod audit;
 pub mod blocks;
@@ -38,6 +39,7 @@ pub mod quotas;
 mod reference;
 mod register;
 mod regular;
+mod release;
 mod schema;
 pub mod scopes;
 mod secrets;
@@ -130,6 +132,8 @@ pub struct Loaded {
     pub files: Files,
     /// What is allowed but deserves a line in the log at every start.
     pub warnings: Vec<Problem>,
+    /// What `check` refuses, and a hub that serves reports at its start, in its log and at `/readyz`.
+    pub refused: Vec<Problem>,
 }
 
 impl Loaded {
@@ -254,7 +258,7 @@ fn whole(
     let connectors = judged.connectors.iter().map(by_id).collect();
     let scopes = judged.scopes.1.clone();
     let settings::Checked { settings, base_url, subject_keys, admin_token, trace_headers, register, store } = checked;
-    warnings.extend(settings::warnings(source, &settings));
+    warnings.extend(settings::warnings(source, &settings, &subject_keys));
     warnings.extend(connectors::without_category(&connectors, &settings));
     warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
     let ground = files::Ground {
@@ -264,10 +268,12 @@ fn whole(
         sandbox: Sandbox::of(settings.sandbox),
         platform: settings.platform,
         subject_keys: subject_keys.clone(),
+        subject: settings.subject,
         order: Arc::new(Order::of(&settings.choice.order, &[])),
         choice: settings.choice.clone(),
     };
     let files = Files::of(ground, judged)?;
+    let refused = files.refused();
     let issuer = format!("{}/api/v2", settings.base_url);
     Ok(Loaded {
         settings,
@@ -285,6 +291,7 @@ fn whole(
         theme,
         files,
         warnings,
+        refused,
     })
 }
 

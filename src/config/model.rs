@@ -7,6 +7,7 @@ use std::path::PathBuf;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
+use super::acr_table::AcrTable;
 pub use super::audit::AuditLog;
 use super::connector_rules::ConnectorRules;
 use super::ldap::LdapKind;
@@ -57,7 +58,7 @@ pub struct Settings {
     pub home_country: String,
     /// Key of the pairwise subjects, version 1: at least 32 bytes. It must never change.
     #[serde(default)]
-    pub subject_key: Option<SecretRef>,
+    pub subject_key: Option<SubjectKeyRef>,
     /// Instead of `subject_key`, once there is a second version: all of them, for the service providers that know them.
     #[serde(default)]
     pub subject_keys: Vec<VersionedKey>,
@@ -105,6 +106,10 @@ pub struct PrivateListener {
     /// What `passerelle idp` proves itself with: at least 32 characters. Without it there is no `/admin/…`.
     #[serde(default)]
     pub admin_token: Option<SecretRef>,
+    /// Host names, without a port, by which it is asked; an IP address and `localhost` are always accepted. A request for
+    /// another host is answered 421, so that no website can have a browser read it under a name of its own (DNS rebinding).
+    #[serde(default)]
+    pub hosts: Vec<String>,
 }
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -151,6 +156,26 @@ pub struct VersionedKey {
     /// Name of an environment variable.
     #[serde(default)]
     pub env: Option<String>,
+    /// As in `subject_key`. One key may serve two versions whose derivations differ.
+    #[serde(default)]
+    pub derivation: Option<u32>,
+}
+
+/// A secret is never written in a configuration file: write `{ file = "path" }` or `{ env = "NAME" }`; and how names are
+/// folded before the key is used.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct SubjectKeyRef {
+    /// Path, relative to the configuration folder; a trailing line end is cut.
+    #[serde(default)]
+    pub file: Option<PathBuf>,
+    /// Name of an environment variable.
+    #[serde(default)]
+    pub env: Option<String>,
+    /// Version of the derivation, which must never change for a version of the key: 2, or 1 for a hub whose users know their
+    /// `sub` by it. Default: what the key says, if `passerelle keys new` made it; else 1. docs/subject.md
+    #[serde(default)]
+    pub derivation: Option<u32>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -163,7 +188,8 @@ pub enum RegisterConfig {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct FileRegister {
-    /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status.
+    /// CSV with a header line: given_names, family_name, birthdate, gender, birthplace, birthcountry, status. A `status` is
+    /// `active` (or empty), `deceased` or `refused`; a person of the last two is refused (Y010003, Y010004).
     pub path: PathBuf,
 }
 
@@ -206,6 +232,8 @@ pub struct Lifetimes {
     pub access_token_seconds: u64,
     /// Life of an ID token, from the token answer.
     pub id_token_seconds: u64,
+    /// Life of an ID token of a service provider under `rules = "openid"`, whose clock may differ by as much.
+    pub openid_id_token_seconds: u64,
     /// From authorize to code. Default: 1800 on standard, 600 on high.
     pub login_seconds: Option<u64>,
     /// A session's life without use. Default: 1800 on standard, 600 on high.
@@ -220,6 +248,7 @@ impl Default for Lifetimes {
             code_seconds: 30,
             access_token_seconds: 60,
             id_token_seconds: 60,
+            openid_id_token_seconds: 300,
             login_seconds: None,
             session_idle_seconds: None,
             session_seconds: None,
@@ -227,11 +256,19 @@ impl Default for Lifetimes {
     }
 }
 
+/// Room for each of `limits.logins`, where `limits.login_bytes` is absent: more than a login on its way takes as a rule.
+const BYTES_PER_LOGIN: usize = 2048;
+/// Room that there is at least: the largest login's.
+const LARGEST_LOGIN: usize = 64 << 10;
+
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub struct Limits {
     /// Logins waiting at once; beyond it new ones get 503 with `Retry-After`.
     pub logins: usize,
+    /// Bytes of all logins' records together; beyond it new ones get 503 with `Retry-After`. A small request takes about
+    /// 850, the largest 12,700. Default: 2,048 for each of `limits.logins`.
+    pub login_bytes: Option<u64>,
     /// Sessions kept for single sign-on.
     pub sessions: usize,
     /// Codes, tokens and their tombstones; used client assertions as many again, at most half of them
@@ -263,10 +300,20 @@ pub struct Limits {
     pub remembered_logins: usize,
 }
 
+impl Limits {
+    /// Returns the room for logins in bytes.
+    #[must_use]
+    pub fn login_bytes(&self) -> usize {
+        let configured = self.login_bytes.map(|bytes| usize::try_from(bytes).unwrap_or(usize::MAX));
+        configured.unwrap_or_else(|| self.logins.saturating_mul(BYTES_PER_LOGIN).max(LARGEST_LOGIN))
+    }
+}
+
 impl Default for Limits {
     fn default() -> Self {
         Self {
             logins: 200_000,
+            login_bytes: None,
             sessions: 200_000,
             grants: 400_000,
             steps_in_flight: 1024,
@@ -401,6 +448,10 @@ pub struct ServiceProvider {
     /// High platform: the only way there is, and so the default.
     #[serde(default)]
     pub userinfo_encrypted_response_enc: Option<ContentEncryption>,
+    /// Puts the claims of the granted scopes into the ID token too, for software that reads nothing else. Under
+    /// `rules = "openid"` only.
+    #[serde(default)]
+    pub id_token_claims: bool,
     /// Refuses authorization requests without PKCE.
     #[serde(default)]
     pub require_pkce: bool,
@@ -499,18 +550,26 @@ pub struct ConnectorFile {
     pub enabled: bool,
     /// Lowest and highest level that this identity provider can prove.
     pub levels: Levels,
-    /// Hub level → the value(s) that this identity provider uses; the first is sent, any is accepted.
+    /// What the hub's levels are called at this identity provider.
     #[serde(default)]
-    pub acr: BTreeMap<Level, Vec<String>>,
+    pub acr: AcrTable,
     /// For an identity provider that returns no `acr`; may only be eidas1.
     #[serde(default)]
     pub assumed_level: Option<Level>,
+    /// Disregards the `acr` that this identity provider returns: `assumed_level` counts for every answer. For one whose
+    /// `acr` says nothing about a level, as Keycloak's `1`.
+    #[serde(default)]
+    pub ignore_acr: bool,
     /// Methods to count on when the identity provider sends none.
     #[serde(default)]
     pub amr: Vec<String>,
     /// What this identity provider's `mfa` stands for, as `["pwd", "otp"]`.
     #[serde(default)]
     pub mfa: Vec<String>,
+    /// `"verified"`: this identity provider checks who its users are, and they can't edit the pivot identity themselves.
+    /// Needed where `subject = "pivot"`: a user who edits their own name and birth data could sign in as anybody.
+    #[serde(default)]
+    pub identity: Option<IdentityProof>,
     /// How much may be asked of this identity provider at once.
     #[serde(default)]
     pub limits: ConnectorLimits,
@@ -525,6 +584,14 @@ pub struct ConnectorFile {
     pub unmapped_claims: Unmapped,
     /// What it speaks: exactly one of `[kind.oidc]`, `[kind.oauth2]`, `[kind.ldap]`, `[kind.persona]`.
     pub kind: ConnectorKind,
+}
+
+/// What an identity provider does about the identities that it delivers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub enum IdentityProof {
+    /// It checks them, by documents or in person.
+    Verified,
 }
 
 /// A kill switch, written in the connector's file. `passerelle idp block` sets one without a file.
@@ -636,6 +703,19 @@ pub enum ConnectorKind {
     Persona(PersonaKind),
 }
 
+impl ConnectorKind {
+    /// Returns true if the hub may offer it to requests for a new authentication. A kind whose password the hub itself asks
+    /// for proves one.
+    #[must_use]
+    pub fn reauthenticates(&self) -> bool {
+        match self {
+            Self::Oidc(kind) => kind.auth_time == AuthTimeSource::Claim || kind.reauthenticates,
+            Self::Oauth2(kind) => kind.reauthenticates,
+            Self::Ldap(_) | Self::Persona(_) => true,
+        }
+    }
+}
+
 /// Every kind, as its table is called.
 pub const KINDS: [&str; 4] = ["oidc", "oauth2", "ldap", "persona"];
 
@@ -684,6 +764,11 @@ pub struct OidcKind {
     /// Where the time of authentication comes from.
     #[serde(default)]
     pub auth_time: AuthTimeSource,
+    /// With `auth_time = "callback"`: the operator knows that this identity provider heeds `prompt=login`. Without it nothing
+    /// proves a new authentication, and requests with `prompt=login` (the default under federation rules) or `max_age` are
+    /// not offered this identity provider.
+    #[serde(default)]
+    pub reauthenticates: bool,
     /// The identity provider understands `max_age`.
     #[serde(default)]
     pub max_age: bool,
@@ -696,6 +781,10 @@ pub struct OidcKind {
     /// More parameters for the authorization request, as `idp_hint = "persona"`; none that the protocol uses.
     #[serde(default)]
     pub authorize_params: BTreeMap<String, String>,
+    /// PEM file of the only authorities that its certificate may come from; absent: those of the machine. The path
+    /// counts from the configuration folder.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
     /// Allows http for this identity provider.
     #[serde(default)]
     pub insecure_http: bool,

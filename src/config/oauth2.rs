@@ -3,6 +3,7 @@
 //! Owns: the shape of its table, and every rule on it. Must not know: how it is called.
 
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 
 use schemars::JsonSchema;
 use serde::Deserialize;
@@ -34,12 +35,20 @@ pub struct Oauth2Kind {
     pub subject_claim: String,
     /// Where the time of authentication comes from: `callback`, for such a provider tells none.
     pub auth_time: CallbackTime,
+    /// The operator knows that this provider heeds `reauthentication_params`. Without it requests with `prompt=login` (the
+    /// default under federation rules) or `max_age` are not offered this provider.
+    #[serde(default)]
+    pub reauthenticates: bool,
     /// Parameters that make this provider authenticate the person again, as `prompt = "login"`. They are always sent,
     /// for the callback's time counts as that of the authentication; whether they are heeded can't be seen.
     pub reauthentication_params: BTreeMap<String, String>,
     /// More parameters for the authorization request; none that the protocol uses.
     #[serde(default)]
     pub authorize_params: BTreeMap<String, String>,
+    /// PEM file of the only authorities that its certificate may come from; absent: those of the machine. The path
+    /// counts from the configuration folder.
+    #[serde(default)]
+    pub ca: Option<PathBuf>,
     /// Allows http for this provider.
     #[serde(default)]
     pub insecure_http: bool,
@@ -97,7 +106,7 @@ const PROTOCOL_PARAMETERS: [&str; 9] = [
     "state",
 ];
 
-pub(super) fn check(source: &Source, kind: &Oauth2Kind, problems: &mut Vec<Problem>) {
+pub(super) fn check(source: &Source, kind: &Oauth2Kind, folder: &Path, problems: &mut Vec<Problem>) {
     let http = if kind.insecure_http { Http::Anywhere } else { Http::Nowhere };
     let endpoints = &kind.endpoints;
     let addresses = [
@@ -135,5 +144,6 @@ pub(super) fn check(source: &Source, kind: &Oauth2Kind, problems: &mut Vec<Probl
         let key = format!("kind.oauth2.authorize_params.{name}");
         problems.push(source.problem(&key, "is among reauthentication_params too", "keep it there only"));
     }
+    problems.extend(source.missing_file("kind.oauth2.ca", folder, kind.ca.as_deref()));
     problems.extend(source.not_hosts("kind.oauth2.internal_hosts", &kind.internal_hosts));
 }

@@ -2,10 +2,12 @@
 //!
 //! Owns: what must and must not stand together in it. Must not know: its shape ([`super::model`]), how it is called.
 
+use std::path::Path;
+
 use super::Context;
 use super::address::{self, Http};
 use super::connectors::resolved;
-use super::model::{OidcKind, UpstreamAuthMethod};
+use super::model::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
 use super::problem::Problem;
 use super::source::Source;
 use crate::ids::Secret;
@@ -34,7 +36,7 @@ const PROTOCOL_PARAMETERS: [&str; 19] = [
 ];
 
 /// Addresses, scopes and parameters.
-pub(super) fn check(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem>) {
+pub(super) fn check(source: &Source, oidc: &OidcKind, folder: &Path, problems: &mut Vec<Problem>) {
     let http = if oidc.insecure_http { Http::Anywhere } else { Http::Nowhere };
     let mut judge = |key: &str, checked: Result<url::Url, address::Fault>| {
         if let Err((what, mend)) = checked {
@@ -51,6 +53,10 @@ pub(super) fn check(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem
             judge("endpoints.end_session", address::absolute(end_session, http));
         }
     }
+    if oidc.reauthenticates && oidc.auth_time == AuthTimeSource::Claim {
+        let what = "has no effect: the ID token's auth_time proves each new authentication";
+        problems.push(source.problem("kind.oidc.reauthenticates", what, "remove it, or set auth_time = \"callback\""));
+    }
     if oidc.client_id.trim().is_empty() {
         problems.push(source.problem("kind.oidc.client_id", "is empty", "write the id that the identity provider gave this hub"));
     }
@@ -62,6 +68,7 @@ pub(super) fn check(source: &Source, oidc: &OidcKind, problems: &mut Vec<Problem
         let key = format!("kind.oidc.authorize_params.{name}");
         problems.push(source.problem(&key, "is a parameter of the protocol, which the hub sets itself", "remove it"));
     }
+    problems.extend(source.missing_file("kind.oidc.ca", folder, oidc.ca.as_deref()));
     problems.extend(source.not_hosts("kind.oidc.internal_hosts", &oidc.internal_hosts));
 }
 

@@ -51,11 +51,16 @@ pub fn report(loaded: &Result<Loaded, Vec<Problem>>, now: Timestamp) -> String {
     let mut text = String::new();
     match loaded {
         Ok(loaded) => {
-            text += "The configuration is valid.\n";
+            text += if loaded.refused.is_empty() {
+                "The configuration is valid.\n"
+            } else {
+                "The configuration is not as it should be. A hub that is started with it serves all the same, and says so.\n"
+            };
             text += &format!("  issuer: {}\n", loaded.issuer);
             text += &format!("  service providers: {}\n", names(loaded.service_providers.keys()));
             text += &format!("  data providers: {}\n", names(loaded.data_providers.keys()));
             text += &format!("  connectors: {}\n", names(loaded.connectors.keys()));
+            text += &list("problem", &loaded.refused.iter().collect::<Vec<_>>());
             text += &list("warning", &loaded.warnings_at(now).collect::<Vec<_>>());
         }
         Err(problems) => text += &list("problem", &problems.iter().collect::<Vec<_>>()),

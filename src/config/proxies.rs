@@ -7,6 +7,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::problem::Problem;
+use super::settings::within;
 use super::source::Source;
 
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -22,6 +23,14 @@ pub struct PublicListener {
     /// of the connection is the client.
     #[serde(default)]
     pub client_address_header: Option<AddressHeader>,
+    /// Connections at once. When absent, 10,000, or fewer where the process may hold fewer descriptors: a part of them is
+    /// always kept for the private listener, the store and identity providers (docs/limits.md, "Connections").
+    #[serde(default)]
+    pub max_connections: Option<usize>,
+    /// Connections at once from one IPv4 address or one IPv6 /64; those of `trusted_proxies` are not counted. When absent, a
+    /// quarter of all, for peers with a public address.
+    #[serde(default)]
+    pub max_connections_per_peer: Option<usize>,
 }
 
 /// One of the two ways in which proxies tell whom they speak for.
@@ -105,6 +114,12 @@ pub(super) fn check(source: &Source, public: &PublicListener, problems: &mut Vec
             problems.push(source.problem(&format!("public.trusted_proxies[{index}]"), fault.to_string(), mend));
         }
     }
+    let mut connections = |key: &str, value: Option<usize>, least: u64| {
+        let value = value.map_or(least, |value| u64::try_from(value).unwrap_or(u64::MAX));
+        within(source, &format!("public.{key}"), value, (least, 1_000_000), problems);
+    };
+    connections("max_connections", public.max_connections, 16);
+    connections("max_connections_per_peer", public.max_connections_per_peer, 1);
     match (public.trusted_proxies.is_empty(), public.client_address_header) {
         (true, Some(_)) => {
             let mend = "add trusted_proxies, the load balancers' networks, or remove it";

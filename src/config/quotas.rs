@@ -1,4 +1,7 @@
-//! `[quotas]` of `passerelle.toml`: how often something may happen in a minute (docs/limits.md). All are off by default.
+//! `[quotas]` of `passerelle.toml`: how often something may happen in a minute (docs/limits.md). All are off by default, but
+//! the one for requests from one network.
+
+use std::num::NonZeroU32;
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -17,7 +20,8 @@ pub struct Quotas {
     /// Logins that one service provider may begin; its own file may say otherwise by `logins_per_minute`. Any number when
     /// absent.
     pub logins_per_service_provider: Option<u32>,
-    /// Authorization requests from one network. Many people may share one address (docs/limits.md). Any number when absent.
+    /// Authorization requests from one network. Many people may share one address (docs/limits.md). When absent, 1,200 from each
+    /// public address, and any number from loopback and private ones. 0: any number.
     pub requests_per_network: Option<u32>,
     /// People sent to one identity provider; its connector's file may say otherwise by `limits.departures_per_minute`. Any
     /// number when absent.
@@ -29,6 +33,10 @@ pub struct Quotas {
     /// Bits of an IPv6 address that make a network: 64 is what one household gets, at least.
     pub ipv6_prefix: u8,
 }
+
+/// Requests from one public address in a minute where the operator says nothing: five times what 10,000 people behind one
+/// address send before a deadline (docs/limits.md).
+pub const DEFAULT_REQUESTS_PER_NETWORK: NonZeroU32 = NonZeroU32::MIN.saturating_add(1199);
 
 impl Default for Quotas {
     fn default() -> Self {
@@ -45,7 +53,8 @@ impl Default for Quotas {
 
 pub(super) fn check(source: &Source, quotas: &Quotas, problems: &mut Vec<Problem>) {
     rate(source, "quotas.logins_per_service_provider", quotas.logins_per_service_provider, problems);
-    rate(source, "quotas.requests_per_network", quotas.requests_per_network, problems);
+    let requests = quotas.requests_per_network.filter(|rate| *rate != 0);
+    rate(source, "quotas.requests_per_network", requests, problems);
     rate(source, "quotas.departures_per_connector", quotas.departures_per_connector, problems);
     rate(source, "quotas.failed_authentications_per_network", quotas.failed_authentications_per_network, problems);
     within(source, "quotas.ipv4_prefix", quotas.ipv4_prefix.into(), (8, 32), problems);

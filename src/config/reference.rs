@@ -72,11 +72,7 @@ fn row(table: Node<'_>, name: &str, key: &str, node: Node<'_>) -> String {
         None if table.requires(name) => "required".to_owned(),
         None => String::new(),
     };
-    let meaning = match (node.description(), key) {
-        (None, key) if key.starts_with("acr.") => "This identity provider's own value(s): the first is sent, any is accepted.",
-        (description, _) => description.unwrap_or_default(),
-    };
-    let meaning = meaning.replace('\n', " ").replace('|', "\\|");
+    let meaning = node.description().unwrap_or_default().replace('\n', " ").replace('|', "\\|");
     format!("| `{key}` | {value} | {default} | {meaning} |")
 }
 

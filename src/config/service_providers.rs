@@ -194,6 +194,11 @@ fn rules(source: &Source, file: &ServiceProvider, platform: Option<Platform>, pr
         let mend = "write consent = \"information\"; or rules = \"openid\", if this is a service of plain OpenID Connect";
         problems.push(source.problem("consent", what, mend));
     }
+    if file.id_token_claims && file.rules == Rules::Federation {
+        let what = "puts identity claims into the ID token, and the specification has them at userinfo alone";
+        let mend = "remove it; or write rules = \"openid\", if this is a service of plain OpenID Connect";
+        problems.push(source.problem("id_token_claims", what, mend));
+    }
 }
 
 /// Absolute https (http for loopback, or with `insecure_http`), no fragment, no user info (decisions 15).

@@ -8,6 +8,8 @@ use url::Url;
 
 use crate::assurance::amr;
 use crate::digest;
+use crate::identity::pivot::Derivation;
+use crate::identity::sub::SubjectKey;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 
@@ -16,7 +18,9 @@ use super::access;
 use super::address::{self, Http};
 use super::audit;
 use super::model::defaults::REMEMBER_DAYS;
-use super::model::{Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, StoreConfig, SubjectSource};
+use super::model::{
+    Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, StoreConfig, SubjectKeyRef, SubjectSource,
+};
 use super::problem::Problem;
 use super::proxies;
 use super::quotas;
@@ -40,7 +44,7 @@ pub struct Checked {
 }
 
 /// The subjects' keys by version: at least one, each of at least 32 bytes.
-pub type SubjectKeys = BTreeMap<u32, Secret<Vec<u8>>>;
+pub type SubjectKeys = BTreeMap<u32, SubjectKey>;
 
 /// The HMAC key of the subjects has at least this many bytes.
 const SUBJECT_KEY_BYTES: usize = 32;
@@ -59,6 +63,11 @@ impl Lifetimes {
     #[must_use]
     pub const fn id_token(&self) -> Duration {
         Duration::from_secs(self.id_token_seconds)
+    }
+
+    #[must_use]
+    pub const fn openid_id_token(&self) -> Duration {
+        Duration::from_secs(self.openid_id_token_seconds)
     }
 
     #[must_use]
@@ -95,6 +104,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     limits(source, &settings.limits, problems);
     quotas::check(source, &settings.quotas, problems);
     proxies::check(source, &settings.public, problems);
+    private_hosts(source, &settings.private.hosts, problems);
     choice(source, &settings.choice, problems);
     audit::check(source, &settings.audit, problems);
     let trace_headers = traces::check(source, &settings.traces, context, problems);
@@ -125,7 +135,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
 /// `subject_key` is version 1 alone; `subject_keys` holds every version there is.
 fn subject_keys(source: &Source, settings: &Settings, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<SubjectKeys> {
     let versioned = settings.subject_keys.iter().enumerate().map(|(index, key)| {
-        let reference = SecretRef { file: key.file.clone(), env: key.env.clone() };
+        let reference = SubjectKeyRef { file: key.file.clone(), env: key.env.clone(), derivation: key.derivation };
         (format!("subject_keys[{index}]"), key.version, reference)
     });
     let named: Vec<_> = match &settings.subject_key {
@@ -154,8 +164,10 @@ fn subject_keys(source: &Source, settings: &Settings, context: &Context<'_>, pro
         if version == 0 {
             problems.push(source.problem(&format!("{at}.version"), "is 0", "count from 1"));
         }
-        if keys.values().any(|other| digest::equal(other.reveal(), key.reveal())) {
-            problems.push(source.problem(&at, "leads to the same key as another version", "make a key of its own"));
+        let is_other = |other: &SubjectKey| digest::equal(other.secret.reveal(), key.secret.reveal());
+        if keys.values().any(|other| is_other(other) && other.derivation == key.derivation) {
+            let mend = "make a key of its own, or give the newer version derivation = 2 if the other one has 1";
+            problems.push(source.problem(&at, "leads to the same key as another version", mend));
         }
         if keys.insert(version, key).is_some() {
             let mend = "give each key a version of its own, and never a new key an old version";
@@ -165,18 +177,34 @@ fn subject_keys(source: &Source, settings: &Settings, context: &Context<'_>, pro
     (problems.len() == before).then_some(keys)
 }
 
-fn subject_key(source: &Source, at: &str, reference: &SecretRef, context: &Context<'_>) -> Result<Secret<Vec<u8>>, Problem> {
-    let key = secrets::resolve(source, at, reference, context)?.into_inner().into_bytes();
-    if key.len() < SUBJECT_KEY_BYTES {
+fn subject_key(source: &Source, at: &str, reference: &SubjectKeyRef, context: &Context<'_>) -> Result<SubjectKey, Problem> {
+    let secret = SecretRef { file: reference.file.clone(), env: reference.env.clone() };
+    let text = secrets::resolve(source, at, &secret, context)?.into_inner();
+    if text.len() < SUBJECT_KEY_BYTES {
         let mend = "use at least 32 random bytes, for instance from `openssl rand -hex 32`, and keep them for ever";
         return Err(source.problem(at, "leads to a key that is too short", mend));
     }
-    Ok(Secret::new(key))
+    let derivation = match reference.derivation {
+        Some(number) => Derivation::from_number(number).ok_or_else(|| {
+            let mend = "write 2; or 1 for a hub whose users know their sub by it";
+            source.problem(&format!("{at}.derivation"), "is no version of the derivation", mend)
+        })?,
+        None => Derivation::of_key(&text),
+    };
+    Ok(SubjectKey { secret: Secret::new(text.into_bytes()), derivation })
 }
 
 /// What holds, but departs from the specification or from good practice.
-pub fn warnings(source: &Source, settings: &Settings) -> Vec<Problem> {
+pub fn warnings(source: &Source, settings: &Settings, subject_keys: &SubjectKeys) -> Vec<Problem> {
     let mut warnings = Vec::new();
+    let newest = subject_keys.values().next_back();
+    if settings.subject == SubjectSource::Pivot && newest.is_some_and(|key| key.derivation < Derivation::LATEST) {
+        let key = if settings.subject_key.is_some() { "subject_key" } else { "subject_keys" };
+        let what = "has derivation 1, by which two people with equal birth data share one sub if their names differ in vowel \
+            signs, tones or voicing marks alone";
+        let mend = "write derivation = 2 if no user has a sub yet; else add a version with derivation = 2: docs/subject.md";
+        warnings.push(source.problem(key, what, mend));
+    }
     if settings.sandbox {
         let what = "is on: whoever reaches this hub can sign in as anyone";
         warnings.push(source.problem("sandbox", what, "never use it in production"));
@@ -224,6 +252,20 @@ fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
     }
 }
 
+fn private_hosts(source: &Source, hosts: &[String], problems: &mut Vec<Problem>) {
+    for (index, host) in hosts.iter().enumerate() {
+        let is_name = host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'));
+        if host.is_empty() || !is_name {
+            let what = "is not a host name";
+            problems.push(source.problem(
+                &format!("private.hosts[{index}]"),
+                what,
+                "write it without a scheme and a port, as hub-1.internal",
+            ));
+        }
+    }
+}
+
 fn identity(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
     let asks_register = settings.platform == Platform::Standard && settings.identity_source == IdentitySource::Register;
     if asks_register && settings.register.is_none() {
@@ -245,6 +287,7 @@ fn lifetimes(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) 
         ("code_seconds", life.code(), 600), // RFC 6749, 4.1.2: at most ten minutes
         ("access_token_seconds", life.access_token(), 3600),
         ("id_token_seconds", life.id_token(), 3600),
+        ("openid_id_token_seconds", life.openid_id_token(), 3600),
         ("login_seconds", life.login(platform), 3600),
         ("session_idle_seconds", life.session_idle(platform), whole_session),
         ("session_seconds", life.session(platform), whole_session), // decisions 5: 8 h, on high 10 min
@@ -277,6 +320,9 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
     ];
     for (key, value, range) in bounds {
         within(source, &format!("limits.{key}"), value, range, problems);
+    }
+    if let Some(bytes) = limits.login_bytes {
+        within(source, "limits.login_bytes", bytes, (64 << 10, 1 << 40), problems);
     }
 }
 

@@ -134,6 +134,14 @@ impl Source {
         wrong.map(|(index, _)| self.problem(&format!("{key}[{index}]"), "is not a host", mend)).collect()
     }
 
+    /// A problem at `key` if the file that it names is missing. The path counts from the configuration folder.
+    pub fn missing_file(&self, key: &str, folder: &Path, path: Option<&Path>) -> Option<Problem> {
+        path.filter(|path| !folder.join(path).is_file()).map(|_| {
+            let mend = "put the file there; the path counts from the configuration folder";
+            self.problem(key, "names a file that is missing", mend)
+        })
+    }
+
     /// A problem at `key` (`redirect_uris[1]`), with its line, or with the variable that set the key.
     pub fn problem(&self, key: &str, what: impl Into<String>, mend: impl Into<String>) -> Problem {
         let (what, mend) = (what.into(), mend.into());

@@ -71,7 +71,7 @@ impl Surroundings {
     /// rest to be looked at.
     #[must_use]
     pub fn connector(&self, file: &Path, environment: &Environment) -> Draft {
-        connectors::read_file(file, self.sandbox, &Context { folder: &self.folder, environment })
+        connectors::read_file(file, self.sandbox, self.subject, &Context { folder: &self.folder, environment })
     }
 }
 

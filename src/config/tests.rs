@@ -31,6 +31,7 @@ secrets = [{ env = "SP_SECRET" }]
 
 const CONNECTOR: &str = r#"
 name = { en = "Provider" }
+identity = "verified"
 levels = { lowest = "eidas1", highest = "eidas2" }
 [acr]
 eidas1 = ["low"]
@@ -112,7 +113,7 @@ fn a_good_folder_loads_whole() {
     let loaded = Folder::good().edit("passerelle.toml", "example.org\"", "example.org/\"").loaded();
     assert_eq!(loaded.issuer, "https://login.example.org/api/v2");
     assert_eq!(loaded.settings.base_url, "https://login.example.org");
-    assert_eq!(loaded.subject_keys.get(&1).unwrap().reveal(), SUBJECT_KEY.as_bytes());
+    assert_eq!(loaded.subject_keys.get(&1).unwrap().secret.reveal(), SUBJECT_KEY.as_bytes());
     let service = loaded.service_providers.get("sp").unwrap();
     assert_eq!(service.secrets[0].sha256, crate::digest::sha256(CLIENT_SECRET.as_bytes()));
     assert_eq!(service.sector, "sp");
@@ -407,6 +408,10 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "eidas1 = [\"low\"]", "eidas9 = [\"low\"]", "acr.eidas9", "eidas1, eidas2, eidas3"),
         (file, "[acr]\neidas1 = [\"low\"]\neidas2 = [\"substantial\"]", "", "acr", "assumed_level = \"eidas1\""),
         (file, "[acr]", "assumed_level = \"eidas2\"\n[acr]", "assumed_level", "only level that may be assumed"),
+        (file, "[acr]", "ignore_acr = true\n[acr]", "ignore_acr", "add assumed_level"),
+        (file, "[acr]", "assumed_level = \"eidas1\"\nignore_acr = true\n[acr]", "acr", "or ignore_acr"),
+        (file, "[acr]", "[acr]\nsend = \"no\"", "acr.send", "true or false"),
+        (file, "client_id", "ca = \"none.pem\"\nclient_id", "kind.oidc.ca", "file that is missing"),
         (file, "[\"low\"]", "[\"low\\u0007\"]", "acr.eidas1", "without control characters"),
         (file, "[\"low\"]", ENDLESS, "acr.eidas1", "at most 128 bytes"),
         (file, "[acr]", "limits.calls = 0\n[acr]", "limits.calls", "from 1 to 65536"),
@@ -567,6 +572,7 @@ fn each_bad_key_version_is_named_with_its_mend() {
         ("SP_SECRET", "IDP_SECRET", "subject_keys[1]", "at least 32 random bytes"),
         ("SP_SECRET", "UNSET", "subject_keys[1].env", "not set"),
         ("version = 2, env = \"SP_SECRET\"", "version = 2", "subject_keys[1]", "leads to no secret"),
+        ("version = 2,", "version = 2, derivation = 3,", "subject_keys[1].derivation", "no version of the derivation"),
         ("subject_keys", "subject_key = { env = \"SUBJECT_KEY\" }\nsubject_keys", "subject_key", "move it there"),
         (TWO_KEYS, "", "subject_key", "is missing"),
         (TWO_KEYS, "subject_keys = []", "subject_key", "is missing"),
@@ -579,6 +585,84 @@ fn each_bad_key_version_is_named_with_its_mend() {
     let (file, key, text) = unknown.problem();
     assert_eq!((file.as_str(), key.as_str()), ("service-providers/sp.toml", "subject_key_version"));
     assert!(text.contains("one of: 1, 2"), "{text}");
+}
+
+#[test]
+fn the_derivation_of_a_subject_key_is_the_operators_or_the_keys_own() {
+    use crate::identity::pivot::Derivation::{V1, V2};
+    let made = format!("derivation-2.{SUBJECT_KEY}");
+    let written = |derivation: &str| format!("{{ env = \"SUBJECT_KEY\"{derivation} }}");
+    for (key, derivation, expected, is_warned) in [
+        (SUBJECT_KEY, "", V1, true),
+        (SUBJECT_KEY, ", derivation = 1", V1, true),
+        (SUBJECT_KEY, ", derivation = 2", V2, false),
+        (&made, "", V2, false),
+        (&made, ", derivation = 1", V1, true),
+    ] {
+        let folder = Folder::good().variable("SUBJECT_KEY", key);
+        let loaded = folder.edit("passerelle.toml", "{ env = \"SUBJECT_KEY\" }", &written(derivation)).loaded();
+        assert_eq!(loaded.subject_keys.get(&1).unwrap().derivation, expected, "{derivation}");
+        let warned = loaded.warnings.iter().any(|warning| warning.key == "subject_key");
+        assert_eq!(warned, is_warned, "{derivation}");
+    }
+    let provider = Folder::good().edit("passerelle.toml", "identity_source", "subject = \"provider\"\nidentity_source").loaded();
+    assert!(provider.warnings.iter().all(|warning| warning.key != "subject_key"), "no name goes into these subjects");
+}
+
+#[test]
+fn one_key_serves_an_old_and_a_new_derivation_and_each_sector_chooses() {
+    let both = TWO_KEYS.replace("env = \"SP_SECRET\"", "env = \"SUBJECT_KEY\", derivation = 2");
+    let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
+    let folder = Folder::good().edit("passerelle.toml", "subject_key = { env = \"SUBJECT_KEY\" }", &both);
+    let loaded = folder.with("service-providers/other.toml", other).loaded();
+    let derivation = |id: &str| {
+        let version = loaded.service_providers.get(id).unwrap().subject_key_version;
+        loaded.subject_keys.get(&version).unwrap().derivation.number()
+    };
+    assert_eq!((derivation("sp"), derivation("other")), (2, 1));
+    assert!(loaded.warnings.iter().all(|warning| !warning.key.starts_with("subject_key")));
+}
+
+#[test]
+fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities() {
+    let silent = || Folder::good().edit("connectors/idp.toml", "identity = \"verified\"\n", "");
+    let loaded = silent().loaded();
+    let [refused] = loaded.refused.as_slice() else { panic!("{:?}", loaded.refused) };
+    assert!(refused.file.ends_with("connectors/idp.toml") && refused.key == "identity", "{refused}");
+    assert!(refused.mend.contains("identity = \"verified\""), "{refused}");
+    assert!(crate::config::report(&Ok(loaded.clone()), Timestamp::default()).contains("1 problem"));
+    assert_eq!(loaded.files.complaints().len(), 1, "a hub that serves it says so at /readyz");
+    let subject = "subject = \"provider\"\nidentity_source";
+    assert!(silent().edit("passerelle.toml", "identity_source", subject).loaded().refused.is_empty());
+    assert!(Folder::good().loaded().refused.is_empty());
+}
+
+#[test]
+fn identity_claims_in_the_id_token_are_for_openid_rules_alone() {
+    let with = |rules: &str| {
+        let lines = format!("id_token_claims = true\n{rules}client_id");
+        Folder::good().edit("service-providers/sp.toml", "client_id", &lines)
+    };
+    let (file, key, text) = with("").problem();
+    assert_eq!((file.as_str(), key.as_str()), ("service-providers/sp.toml", "id_token_claims"));
+    assert!(text.contains("rules = \"openid\""), "{text}");
+    with("rules = \"openid\"\n").loaded();
+}
+
+#[test]
+fn a_connector_that_takes_the_callbacks_time_says_whether_it_reauthenticates() {
+    let with = |lines: &str| Folder::good().edit("connectors/idp.toml", "client_id", &format!("{lines}\nclient_id"));
+    for (lines, reauthenticates) in
+        [("", true), ("auth_time = \"callback\"", false), ("auth_time = \"callback\"\nreauthenticates = true", true)]
+    {
+        let loaded = with(lines).loaded();
+        let federation = Federation::of(&loaded);
+        assert_eq!(federation.connector(&"idp".into()).unwrap().reauthenticates, reauthenticates, "{lines}");
+        assert_eq!(loaded.warnings.iter().any(|warning| warning.key == "kind.oidc.auth_time"), !reauthenticates, "{lines}");
+    }
+    let (_, key, text) = with("reauthenticates = true").problem();
+    assert_eq!(key, "kind.oidc.reauthenticates");
+    assert!(text.contains("has no effect"), "{text}");
 }
 
 #[test]

@@ -50,8 +50,9 @@ pub fn client_authentication(outcome: Result<(), ConnectorFault>, mend: &str) ->
             Finding::ok(NAME, format!("it believes who we are: of a made-up code it refuses the code alone ({said})"))
         }
         (ErrorCode::IdpCodeRefused, "error=unauthorized_client") => {
-            let mend = "have the grant type authorization_code registered there";
-            Finding::fault(NAME, "it knows us, and does not let us use codes (unauthorized_client)", mend)
+            // Some say so of a client whose proof they don't take.
+            let mend = format!("have the grant type authorization_code registered there; {mend}");
+            Finding::fault(NAME, "it does not let us use codes, or does not believe who we are (unauthorized_client)", mend)
         }
         (ErrorCode::IdpCodeRefused, said) => {
             let what = format!("whether it believes who we are can't be told: of a made-up code it says {said}");

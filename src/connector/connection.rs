@@ -58,7 +58,8 @@ pub fn refused_certificate(host: &str, why: &str) -> Finding {
     } else if why.contains("not valid for name") || why.contains("NotValidForName") {
         "it is another host's: is the address right?"
     } else if why.contains("UnknownIssuer") {
-        "its authority is not known to this machine: add it to the machine's authorities, or have the identity provider send its whole chain"
+        "its authority is not known here: name the authority's PEM file as ca in the file, add it to the machine's authorities, \
+         or have the identity provider send its whole chain"
     } else if why.contains("not valid yet") || why.contains("NotValidYet") {
         "it begins later: is this machine's clock right?"
     } else {

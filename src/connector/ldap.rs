@@ -46,9 +46,6 @@ const WAIT: Duration = Duration::from_secs(60);
 const LONGEST_NAME: usize = 256;
 const LONGEST_PASSWORD: usize = 1024;
 
-/// Characters of an interactionHash, with which every `state` begins.
-const HASH: usize = 43;
-
 const CLIENT_ID: &str = "passerelle";
 
 pub struct LdapConnector {
@@ -105,7 +102,7 @@ impl LdapConnector {
     /// The entry whose password it is; `None` if there is none.
     async fn authenticated<'t>(&'t self, typed: &Typed, counted: &mut Counted<'t>) -> Result<Option<Entry>, Stop> {
         let (network, now) = (typed.network, counted.at);
-        counted.count(&self.logins, typed.state.get(..HASH).unwrap_or_default())?;
+        counted.count(&self.logins, typed.login.as_str())?;
         self.backoff.count_network(network, now, &mut counted.bind).map_err(Stop::Wait)?;
         self.backoff.count_person(&by_name(typed), network, now, &mut counted.bind).map_err(Stop::Wait)?;
         let found = self.directory.find(&typed.username).await?;

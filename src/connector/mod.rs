@@ -15,10 +15,13 @@ pub mod one_time;
 pub mod own_page;
 pub mod persona;
 
+use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use openidconnect::HttpResponse;
 use url::Url;
 
 use self::finding::{Examination, Finding};
@@ -32,7 +35,9 @@ use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::config;
 use crate::config::model::{ConnectorFile, ConnectorKind};
+use crate::egress::authorities::Authorities;
 use crate::egress::guard::GuardFault;
+use crate::egress::retry_after::retry_after;
 use crate::egress::shared::Guards;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
@@ -73,11 +78,25 @@ pub trait Connector: Send + Sync {
         }]
     }
 
-    /// Calls the identity provider to see whether it is back: never answered from memory alone.
+    /// Calls the identity provider to see whether it works, over a new connection: never answered from memory. What it
+    /// fetches replaces the documents in use.
     /// # Errors
     /// As for `begin`.
     async fn probe(&self) -> Result<(), ConnectorFault> {
         self.warm().await
+    }
+
+    /// Makes the call that a login needs, without a person: redeems a made-up code. Any error answer of RFC 6749 §5.2 is
+    /// what a working identity provider says, and so a success. `redirect_uri` is the hub's callback for this connector.
+    /// # Errors
+    /// As for `begin`.
+    async fn probe_login(&self, _redirect_uri: &str) -> Result<(), ConnectorFault> {
+        self.probe().await
+    }
+
+    /// Whether the identity provider is another machine's service, which can fail while the hub works.
+    fn is_remote(&self) -> bool {
+        true
     }
 
     /// How far the identity provider's clock was ahead of ours at the last login, in seconds; `None` before the first,
@@ -160,6 +179,11 @@ pub fn build(
     Ok(mapped::around(id, connector, mapping))
 }
 
+/// Reads the `ca` file of a connector, where it names one.
+fn authorities(key: &'static str, path: Option<&Path>) -> Result<Option<Authorities>, ConnectorRefused> {
+    path.map(Authorities::read).transpose().map_err(|why| ConnectorRefused::new(key, why))
+}
+
 /// What a connector's file agrees with its identity provider on levels: the one source for whoever asks, judges or
 /// explains.
 #[must_use]
@@ -167,13 +191,14 @@ pub fn agreement(file: &ConnectorFile) -> Agreement {
     let (lowest, highest) = (file.levels.lowest, file.levels.highest);
     match &file.kind {
         ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Ldap(_) => {
-            Agreement { lowest, highest, values: file.acr.clone(), assumed: file.assumed_level }
+            let (sends_acr_values, ignores_acr) = (file.acr.send, file.ignore_acr);
+            Agreement { lowest, highest, values: file.acr.values(), assumed: file.assumed_level, sends_acr_values, ignores_acr }
         }
         // The sandbox's own page speaks of the hub's levels by their names.
         ConnectorKind::Persona(_) => {
             let served = Level::ALL.into_iter().filter(|level| (lowest..=highest).contains(level));
             let values = served.map(|level| (level, vec![level.as_str().to_owned()])).collect();
-            Agreement { lowest, highest, values, assumed: None }
+            Agreement { lowest, highest, values, assumed: None, sends_acr_values: true, ignores_acr: false }
         }
     }
 }
@@ -185,11 +210,22 @@ pub fn agreement(file: &ConnectorFile) -> Agreement {
 pub struct ConnectorFault {
     pub code: ErrorCode,
     pub detail: String,
+    /// How long the identity provider asks the hub to wait (RFC 9110 §10.2.3).
+    pub retry_after: Option<Duration>,
 }
 
 impl ConnectorFault {
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
+        Self { code, detail: detail.into(), retry_after: None }
+    }
+
+    /// Returns the fault of an answer whose status is not the one that was hoped for.
+    pub fn of_status(what: &str, answer: &HttpResponse) -> Self {
+        let status = answer.status();
+        // RFC 6585 §4: it works, and limits the hub's requests.
+        let code = if status == http::StatusCode::TOO_MANY_REQUESTS { ErrorCode::IdpThrottled } else { ErrorCode::IdpStatus };
+        let detail = format!("{what} answered with status {}", status.as_u16());
+        Self { retry_after: retry_after(answer.headers()), ..Self::new(code, detail) }
     }
 }
 

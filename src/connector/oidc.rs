@@ -29,10 +29,11 @@ use self::sealed::Answer;
 use super::finding::{Examination, Finding};
 use super::{Connector, ConnectorFault, ConnectorRefused, Means, code_flow};
 use crate::assurance::Level;
-use crate::assurance::acr::Agreement;
+use crate::assurance::acr::{Agreement, LevelFault};
 use crate::assurance::amr::Told;
 use crate::config::mapping::PROTOCOL_CLAIMS;
 use crate::config::model::{AuthTimeSource, ConnectorFile, OidcKind, UpstreamAuthMethod};
+use crate::egress::authorities::Authorities;
 use crate::egress::guard::{Guard, Schemes};
 use crate::egress::kept::{Fetched, Kept, Standing};
 use crate::env::{Env, Timestamp};
@@ -55,6 +56,10 @@ struct Upstream {
     own_keys: Arc<ArcSwap<UpstreamKeys>>,
     env: Env,
     guard: Guard,
+    /// The only authorities that its certificate may come from; `None`: those of the machine.
+    authorities: Option<Authorities>,
+    /// For probes.
+    probe_guard: Guard,
     agreement: Agreement,
     provider: Kept<Provider, ConnectorFault>,
     keys: Kept<VerificationKeys, ConnectorFault>,
@@ -77,9 +82,14 @@ impl OidcConnector {
             return Err(ConnectorRefused::new("kind.oidc.client_secret", "it is missing; name the secret's file or variable"));
         }
         let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-        let guard = means.guards.of(schemes, &kind.internal_hosts).map_err(|fault| {
+        let authorities = super::authorities("kind.oidc.ca", kind.ca.as_deref())?;
+        let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(|fault| {
             ConnectorRefused::new("kind.oidc", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
         })?;
+        let probe_guard = means
+            .guards
+            .connecting_anew(schemes, &kind.internal_hosts, authorities.as_ref())
+            .map_err(|fault| ConnectorRefused::new("kind.oidc", fault.to_string()))?;
         let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
             ConnectorRefused::new("kind.oidc.issuer", "it is not an absolute URL; write it as the identity provider does")
         })?;
@@ -92,6 +102,8 @@ impl OidcConnector {
                 own_keys: means.keys,
                 env: means.env,
                 guard,
+                authorities,
+                probe_guard,
                 agreement: super::agreement(file),
                 provider: Kept::default(),
                 keys: Kept::default(),
@@ -120,13 +132,16 @@ impl Connector for OidcConnector {
         let upstream = &self.upstream;
         let code = code_flow::judge_arrival(&upstream.kind.issuer, &upstream.kind.client_id, &attempt, arrival)?;
         let provider = upstream.provider().await?;
-        let assertion = upstream.assertion(&attempt).await?;
+        let assertion = upstream.assertion(&attempt.left.token_endpoint).await?;
         let granted = exchange::exchange(&provider, &upstream.guard, code, &attempt, assertion).await?;
         let granted = Granted { id_token: upstream.unsealed(granted.id_token)?, ..granted };
         let id_token = upstream.proven_id_token(&provider, &granted, &attempt).await?;
         let now = upstream.env.now();
         let auth_time = match upstream.kind.auth_time {
-            AuthTimeSource::Claim => id_token::authenticated_at(&id_token, &attempt, now)?,
+            AuthTimeSource::Claim => {
+                let asked_login = departure::asks_login(&upstream.kind, attempt.reauthenticate, attempt.max_age);
+                id_token::authenticated_at(&id_token, &attempt, asked_login, now)?
+            }
             AuthTimeSource::Callback => now,
         };
         let level = upstream.level(&id_token, attempt.level)?;
@@ -159,9 +174,31 @@ impl Connector for OidcConnector {
     async fn probe(&self) -> Result<(), ConnectorFault> {
         let upstream = &self.upstream;
         // What comes is kept as well; a fault is told by whoever probes, and once.
-        let documents = metadata::fetch(&upstream.kind, upstream.client_secret.as_ref(), &upstream.guard);
-        let provider = upstream.provider.fetch(&upstream.env, documents).await?;
-        upstream.keys.fetch(&upstream.env, keys::fetch(&provider.jwks_uri, &upstream.guard)).await.map(|_| ())
+        let guard = &upstream.probe_guard;
+        let fetch_keys = |provider: Arc<Provider>| async move {
+            upstream.keys.fetch(&upstream.env, keys::fetch(&provider.jwks_uri, guard)).await
+        };
+        let known = upstream.provider.latest();
+        let documents = metadata::fetch(&upstream.kind, upstream.client_secret.as_ref(), guard);
+        let documents = upstream.provider.fetch(&upstream.env, documents);
+        // Side by side, so that a slow identity provider is not taken for a dead one.
+        let (provider, keys) = match known.clone() {
+            Some(known) => tokio::join!(documents, async { Some(fetch_keys(known).await) }),
+            None => (documents.await, None),
+        };
+        let provider = provider?;
+        match keys.filter(|_| known.is_some_and(|known| known.jwks_uri == provider.jwks_uri)) {
+            Some(keys) => keys.map(|_| ()),
+            None => fetch_keys(provider).await.map(|_| ()),
+        }
+    }
+
+    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
+        let upstream = &self.upstream;
+        let provider = upstream.provider().await?;
+        let assertion = upstream.assertion(&provider.token_endpoint).await?;
+        let proof = exchange::proof(assertion);
+        code_flow::redeem_made_up_code(&provider.client, &upstream.probe_guard, redirect_uri, &upstream.env, proof).await
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {
@@ -179,7 +216,10 @@ impl Upstream {
         // What is no text is a value all the same, and in no table: only an absent `acr` may count as the assumed level.
         let returned = id_token.get("acr").filter(|acr| !acr.is_null()).map(|acr| acr.as_str().unwrap_or_default());
         let judged = self.agreement.judge(returned, self.agreement.to_ask(asked));
-        judged.map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))
+        judged.map_err(|fault| match (fault, returned) {
+            (LevelFault::Unlisted, Some(value)) if self.agreement.refuses_value(value) => unlisted_acr(value, &self.agreement),
+            _ => ConnectorFault::new(fault.code(), fault.to_string()),
+        })
     }
 
     async fn provider(self: &Arc<Self>) -> Result<Arc<Provider>, ConnectorFault> {
@@ -252,12 +292,12 @@ impl Upstream {
     }
 
     /// Where the hub has no secret: a signed proof instead, for this one request.
-    async fn assertion(&self, attempt: &Attempt) -> Result<Option<Secret<String>>, ConnectorFault> {
+    async fn assertion(&self, token_endpoint: &str) -> Result<Option<Secret<String>>, ConnectorFault> {
         match self.kind.token_endpoint_auth_method {
             UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => Ok(None),
             UpstreamAuthMethod::PrivateKeyJwt => {
                 let keys = self.own_keys.load_full();
-                assertion::sign(&self.kind, &attempt.left.token_endpoint, &keys, &self.env).await.map(Some)
+                assertion::sign(&self.kind, token_endpoint, &keys, &self.env).await.map(Some)
             }
         }
     }
@@ -326,6 +366,21 @@ impl Upstream {
     }
 }
 
+/// Names the returned `acr` to the operator, who decides whether it stands for a level.
+fn unlisted_acr(value: &str, agreement: &Agreement) -> ConnectorFault {
+    let shown = if value.is_empty() {
+        "an empty acr, or one that is no string".to_owned()
+    } else {
+        format!("acr \"{}\"", code_flow::printable(value, 64))
+    };
+    let advice = match agreement.assumed {
+        Some(_) => "assumed_level counts only where none is returned; list the value, or set ignore_acr = true",
+        None => "list the value, if it stands for a level",
+    };
+    let what = format!("it returned {shown}, which the connector's [acr] table does not list; {advice}");
+    ConnectorFault::new(LevelFault::Unlisted.code(), what)
+}
+
 /// Userinfo's claims over those of the ID token.
 fn identity_claims(mut id_token: Map<String, Value>, userinfo: Map<String, Value>) -> Map<String, Value> {
     id_token.extend(userinfo);
@@ -339,6 +394,10 @@ mod client_tests;
 pub(in crate::connector) mod fake_idp;
 #[cfg(test)]
 mod logout_tests;
+#[cfg(test)]
+mod peers_tests;
+#[cfg(test)]
+mod probe_tests;
 #[cfg(test)]
 mod rotation_tests;
 #[cfg(test)]

@@ -11,7 +11,7 @@ use url::Url;
 
 use super::ConnectorFault;
 use crate::client_network::ClientNetwork;
-use crate::ids::{ConnectorId, Secret};
+use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::upstream::Departure;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -28,7 +28,9 @@ pub trait PasswordPage: Send + Sync {
 /// What was typed, and for which attempt.
 #[derive(Clone)]
 pub struct Typed {
-    /// The attempt's `state`, which begins with its login's interactionHash.
+    /// The login that the password is typed for: wrong passwords are counted by it.
+    pub login: InteractionHash,
+    /// The attempt's `state`.
     pub state: String,
     pub username: Secret<String>,
     pub password: Secret<String>,

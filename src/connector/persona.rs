@@ -301,6 +301,10 @@ impl Connector for PersonaConnector {
         Ok(())
     }
 
+    fn is_remote(&self) -> bool {
+        false
+    }
+
     async fn examine(&self, _: &Examination) -> Vec<Finding> {
         vec![Finding::ok("reachable", "there is nothing to ask: the sandbox is a page of the hub itself")]
     }

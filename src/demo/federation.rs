@@ -142,7 +142,7 @@ private = {{ listen = "{private}", admin_token = {{ file = "{ADMIN_TOKEN}" }} }}
 audit = {{ sink = "file" }}
 cookie_prefix = "demo-hub{suffix}"
 connectors = "connectors"
-subject_key = {{ env = "DEMO_SUBJECT_KEY" }}
+subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}
 {register}
 "#
         );
@@ -195,6 +195,7 @@ secrets = [{{ env = "DEMO_DATA_SECRET" }}]
         let file = format!(
             r#"
 name = {{ fr = "{french}", en = "{english}" }}
+identity = "verified"
 {levels}
 [kind.oidc]
 issuer = "{address}/api/v2"
@@ -243,7 +244,7 @@ sandbox = true
 identity_source = "provider"
 subject = "provider"
 connectors = "connectors"
-subject_key = {{ env = "DEMO_SUBJECT_KEY" }}
+subject_key = {{ env = "DEMO_SUBJECT_KEY", derivation = 2 }}
 limits = {{ workers = 1 }}
 "#
         );

@@ -279,7 +279,8 @@ async fn over_tls(until: i64, trusted: bool, kept: PeerCertificates) -> (Result<
     let other = if trusted { None } else { Some(tls_server("another", FAR).1) };
     let pem = String::from_utf8(other.as_ref().unwrap_or(&certificate).to_pem().unwrap()).unwrap();
     let trust = Trust { ca: Some(&pem), identity: None };
-    let guard = Guard::made(Schemes::HttpsOnly, &["localhost".to_owned()], CallLimits::DEFAULT, trust, kept).unwrap();
+    let guard =
+        Guard::made(Schemes::HttpsOnly, &["localhost".to_owned()], CallLimits::DEFAULT, trust, kept, Pooling::Reuse).unwrap();
     (fetch(&guard, &format!("https://localhost:{port}/")).await, certificate.to_der().unwrap())
 }
 
@@ -289,6 +290,29 @@ async fn the_certificate_of_a_server_is_shown_to_whoever_asks_for_it() {
     assert_eq!(answer.unwrap().extensions().get(), Some(&PeerCertificate(der)));
     let (answer, _) = over_tls(FAR, true, PeerCertificates::Dropped).await;
     assert_eq!(answer.unwrap().extensions().get::<PeerCertificate>(), None);
+}
+
+#[tokio::test]
+async fn the_authority_of_a_ca_file_is_believed_and_shared_with_nobody_else() {
+    use crate::egress::authorities::Authorities;
+    use crate::egress::shared::Guards;
+    let (port, certificate) = tls_server("it", FAR);
+    let path = std::env::temp_dir().join(format!("passerelle-ca-{}-{port}.pem", std::process::id()));
+    std::fs::write(&path, certificate.to_pem().unwrap()).unwrap();
+    let authorities = Authorities::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    let (guards, internal, url) = (Guards::default(), ["localhost".to_owned()], format!("https://localhost:{port}/"));
+    let believing = guards.of(Schemes::HttpsOnly, &internal, Some(&authorities)).unwrap();
+    assert_eq!(fetch(&believing, &url).await.unwrap().status(), 200);
+    // The same rules without the file: the machine's authorities, which don't know this one.
+    let (port, _) = tls_server("it", FAR);
+    let strict = guards.of(Schemes::HttpsOnly, &internal, None).unwrap();
+    let refused = fetch(&strict, &format!("https://localhost:{port}/")).await;
+    assert!(matches!(&refused, Err(GuardFault::Unreachable { why, .. }) if why.contains("UnknownIssuer")), "{refused:?}");
+    // And with it, no server of another authority is.
+    let (port, _) = tls_server("another", FAR);
+    let refused = fetch(&believing, &format!("https://localhost:{port}/")).await;
+    assert!(matches!(&refused, Err(GuardFault::Unreachable { .. })), "{refused:?}");
 }
 
 #[tokio::test]

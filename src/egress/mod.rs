@@ -4,12 +4,14 @@
 //! when a server that fails is left alone. Must not know: identity providers, registers, service providers, or what is
 //! asked of them.
 
+pub mod authorities;
 pub mod breaker;
 pub mod certificates;
 pub mod dial;
 pub mod guard;
 pub mod kept;
 mod lookups;
+pub mod retry_after;
 pub mod shared;
 mod traced;
 

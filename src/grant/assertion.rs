@@ -148,7 +148,7 @@ impl Grants {
         if !self.assertion_room.has_place(client_id, now) {
             return Err(AssertionFault::Crowding);
         }
-        let draft = Draft { value: Vec::new(), expires_at: used.until, families: Arc::default() };
+        let draft = Draft { value: Vec::new(), expires_at: used.until, unread_until: None, families: Arc::default() };
         match self.store.insert(assertion_key(client_id, used.jti), draft, now).await {
             Ok(_) => {
                 self.assertion_room.take_place(client_id, used.until);

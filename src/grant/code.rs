@@ -53,13 +53,14 @@ impl Grants {
                 support_id: grant.support_id.clone(),
                 level: grant.proven.level,
                 issued_at: now,
+                redirect_uri: None,
                 subjects_by_sector: self.subjects_by_sector(&grant)?,
                 trace: trace::of_login(),
             },
         };
         let code = grant.code.reveal().as_str();
         let families = [record.session.clone()].into();
-        let draft = Draft { value: encode(&record)?, expires_at, families };
+        let draft = Draft { value: encode(&record)?, expires_at, unread_until: None, families };
         if let Err(fault) = self.store.insert(code_key(code), draft, now).await {
             return Err(match fault {
                 // Another node, or an earlier try, was faster.

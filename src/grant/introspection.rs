@@ -83,7 +83,7 @@ impl Grants {
 
     async fn forget(&self, client: &Service, text: &str) -> Result<(), ErrorCode> {
         // RFC 7009, 2.1: that the token was issued to this client is checked before anything is done.
-        let its_own = match self.judge(text).await {
+        let its_own = match self.find_token(text).await {
             Ok(judged) => Some(judged.token).filter(|token| token.client_id == client.registration.client_id),
             Err(ErrorCode::AccessTokenInvalid) => None,
             Err(hubs_own) => return Err(hubs_own),

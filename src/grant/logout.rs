@@ -120,7 +120,7 @@ impl Grants {
 
     async fn keep(&self, key: Key, record: &impl Serialize, life: Duration) -> Result<(), ErrorCode> {
         let now = self.env.now();
-        let draft = Draft { value: encode(record)?, expires_at: now + life, families: Arc::default() };
+        let draft = Draft { value: encode(record)?, expires_at: now + life, unread_until: None, families: Arc::default() };
         self.store.insert(key, draft, now).await.map(|_| ()).map_err(|fault| store_code(&fault))
     }
 

@@ -70,6 +70,8 @@ pub struct Lives {
     pub code: Duration,
     pub access_token: Duration,
     pub id_token: Duration,
+    /// Under `rules = "openid"`.
+    pub openid_id_token: Duration,
 }
 
 /// The gate (decisions 1): one question, asked at choose, callback, reuse, consent and token.

@@ -53,6 +53,9 @@ pub struct TokenRecord {
     /// Who the person is to each data provider that may learn of this token, by sector. Derived with the code, so that no
     /// record keeps more of an identity than its service provider gets: these are pseudonyms, and die with the token.
     pub subjects_by_sector: BTreeMap<String, Subject>,
+    /// Where its code was sent; absent in a code's record, which says so itself, and in tokens of earlier releases.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub redirect_uri: Option<String>,
     /// Where the spans of its login hang; absent where nobody traces.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub trace: Option<TraceContext>,

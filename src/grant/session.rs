@@ -76,12 +76,17 @@ impl Grants {
         // The same person keeps what the session before it knew.
         if let Some(former) = former
             && let Some((before, _)) = self.load_session(former.reveal(), now).await?
+            && self.subjects.is_same_person(&session, &before)
         {
             session.continue_from(before);
         }
         self.note(&mut session, grant);
-        let draft =
-            Draft { value: encode(&session)?, expires_at: session.expires_at(&self.session_limits), families: Arc::default() };
+        let draft = Draft {
+            value: encode(&session)?,
+            expires_at: session.expires_at(&self.session_limits),
+            unread_until: None,
+            families: Arc::default(),
+        };
         match self.store.insert(session_key(cookie.reveal()), draft, now).await {
             Ok(_) => Ok(InSession::new(session, Begun::Now)),
             // The value is nobody else's: an earlier try to answer the same login has begun it. What that one continued may have

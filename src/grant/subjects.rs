@@ -6,6 +6,7 @@ use crate::identity::sub::{KeyVersion, SubjectFault, SubjectKeys};
 use crate::ids::Subject;
 use crate::login::upstream::Authentication;
 use crate::protocol::catalogue::ErrorCode;
+use crate::session::Session;
 
 /// What a `sub` is derived from, and with.
 #[derive(Debug)]
@@ -34,5 +35,13 @@ impl Subjects {
             }
         };
         derived.map_err(SubjectFault::code)
+    }
+
+    /// Returns true if both sessions are of one account, or of one person by what `sub` is derived from. What doesn't make
+    /// the subject, such as an e-mail address, doesn't count.
+    #[must_use]
+    pub fn is_same_person(&self, one: &Session, other: &Session) -> bool {
+        let is_same_pivot = || self.source == SubjectSource::Pivot && self.keys.is_same_person(&one.identity, &other.identity);
+        one.is_same_account(other) || is_same_pivot()
     }
 }

@@ -10,6 +10,7 @@ pub(crate) mod released;
 mod seal;
 mod session;
 mod token;
+mod withdrawn;
 
 use std::num::NonZeroU32;
 use std::sync::{Arc, Mutex};
@@ -30,8 +31,9 @@ use crate::config::{Current, Federation};
 use crate::config::{DatedSecret, KeySource, Service, Validity};
 use crate::digest;
 use crate::env::{Clock as _, Env, HandClock, SeededEntropy, Timestamp};
+use crate::identity::pivot::Derivation;
 use crate::identity::scopes::ScopeTable;
-use crate::identity::sub::SubjectKeys;
+use crate::identity::sub::{SubjectKey, SubjectKeys};
 use crate::ids::{ClientId, ConnectorId, Secret, SupportId};
 use crate::login::samples::{ISSUER, OPENED, SP_CALLBACK, proven, registration, request};
 use crate::login::{Grant, SessionUse};
@@ -51,6 +53,7 @@ use crate::token::verify::VerificationKeys;
 const CODE_LIFE: Duration = Duration::from_secs(30);
 const TOKEN_LIFE: Duration = Duration::from_secs(60);
 const ID_TOKEN_LIFE: Duration = Duration::from_secs(90);
+const OPENID_ID_TOKEN_LIFE: Duration = Duration::from_secs(300);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Few enough to be reached, many enough for every other test.
@@ -58,7 +61,7 @@ const ALLOWED: Allowed =
     Allowed { failed_authentications: NonZeroU32::new(40).unwrap(), inactive_answers: NonZeroU32::new(40).unwrap() };
 
 fn subject_keys() -> SubjectKeys {
-    SubjectKeys::new([(1, Secret::new(vec![7; 32]))], "99100").unwrap()
+    SubjectKeys::new([(1, SubjectKey { secret: Secret::new(vec![7; 32]), derivation: Derivation::LATEST })], "99100").unwrap()
 }
 
 /// Says what it was told to say, and remembers what it was asked.
@@ -114,6 +117,7 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         keys: KeySource::None,
         encryption: None,
         logins_per_minute: None,
+        id_token_claims: false,
     }
 }
 
@@ -172,7 +176,12 @@ impl Hub {
             issuer: ISSUER.into(),
             amr_marker: "hub".into(),
             own_keys: Arc::new(ArcSwap::from_pointee(VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap())),
-            lives: Lives { code: CODE_LIFE, access_token: TOKEN_LIFE, id_token: ID_TOKEN_LIFE },
+            lives: Lives {
+                code: CODE_LIFE,
+                access_token: TOKEN_LIFE,
+                id_token: ID_TOKEN_LIFE,
+                openid_id_token: OPENID_ID_TOKEN_LIFE,
+            },
             session_limits: Limits::of(Platform::Standard),
         };
         Self { grants, clock, gate }

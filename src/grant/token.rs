@@ -12,10 +12,9 @@ use crate::audit::{Event, Name};
 use crate::config::Service;
 use crate::env::Timestamp;
 use crate::ids::ClientId;
-use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::pkce;
-use crate::protocol::registration::Rules;
+use crate::protocol::registration::{Registration, Rules};
 use crate::protocol::token::{TokenAnswer, TokenRequest};
 use crate::protocol::userinfo::{Bearer, Carried};
 use crate::store::{Draft, Family, StoreFault, Taken};
@@ -106,15 +105,16 @@ impl Grants {
             Taken::Gone => return Err(ErrorCode::CodeUnknown),
         };
         trace::about(&record.token.support_id, record.token.trace.as_ref());
-        self.check_binding(client_id, request, &record)?;
+        self.check_binding(&client.registration, request, &record)?;
 
-        let id_token = self.id_token(&record, client.id_token_signed_response_alg, now).await?;
+        let id_token = self.id_token(&record, client, now).await?;
         let mark = record.hint_key.as_ref().map(|key| Mark { key, audience: client_id });
         let id_token = envelope.close_with(id_token, mark)?;
         let access_token = self.env.entropy().token();
         record.token.issued_at = now;
+        record.token.redirect_uri = Some(record.redirect_uri);
         let families = [record.session.clone(), issued].into();
-        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, families };
+        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, unread_until: None, families };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
             // Its person signed out, or the code was used a second time (which said so itself), meanwhile.
@@ -127,8 +127,8 @@ impl Grants {
         Ok(TokenAnswer::new(access_token, self.lives.access_token.as_secs(), id_token, &record.token.scopes))
     }
 
-    fn check_binding(&self, client_id: &ClientId, request: &TokenRequest, record: &CodeRecord) -> Result<(), ErrorCode> {
-        if record.token.client_id != *client_id {
+    fn check_binding(&self, client: &Registration, request: &TokenRequest, record: &CodeRecord) -> Result<(), ErrorCode> {
+        if record.token.client_id != client.client_id {
             return Err(ErrorCode::CodeOfAnother);
         }
         if record.redirect_uri != request.redirect_uri {
@@ -138,17 +138,24 @@ impl Grants {
         if !pkce::proves(record.code_challenge.as_deref(), verifier) {
             return Err(ErrorCode::CodeVerifier);
         }
+        if !client.holds_redirect_uri(&record.redirect_uri) || !client.grants(&record.token.scopes) {
+            return Err(ErrorCode::CodeRegistrationWithdrawn);
+        }
         self.gate
             .may(&record.token.client_id, &record.connector, At::Obtained(record.obtained))
             .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
-    async fn id_token(&self, record: &CodeRecord, alg: SigningAlg, now: Timestamp) -> Result<String, ErrorCode> {
+    async fn id_token(&self, record: &CodeRecord, client: &Service, now: Timestamp) -> Result<String, ErrorCode> {
+        let (alg, life) = match client.registration.rules {
+            Rules::Federation => (client.id_token_signed_response_alg, self.lives.id_token),
+            Rules::Openid => (client.id_token_signed_response_alg, self.lives.openid_id_token),
+        };
         let claims = IdTokenClaims {
             iss: &self.issuer,
             sub: record.token.subject.as_str(),
             aud: record.token.client_id.as_str(),
-            exp: now + self.lives.id_token,
+            exp: now + life,
             iat: now,
             auth_time: record.auth_time,
             nonce: record.nonce.as_deref(),
@@ -167,6 +174,23 @@ impl Grants {
     /// # Errors
     /// `AccessTokenInvalid` for unknown, expired and revoked alike.
     pub async fn judge(&self, token: &str) -> Result<Judged, ErrorCode> {
+        let judged = self.find_token(token).await?;
+        let (client, Judged { token, .. }) = (&judged.client.registration, &judged);
+        // A token of an earlier release does not say where its code was sent.
+        let is_held = token.redirect_uri.as_ref().is_none_or(|uri| client.holds_redirect_uri(uri));
+        if !is_held || !client.grants(&token.scopes) {
+            let (client_id, support_id) = (&client.client_id, &token.support_id);
+            tracing::info!(%client_id, %support_id, "access token refused: its redirect_uri or a scope of it was withdrawn");
+            return Err(ErrorCode::AccessTokenInvalid);
+        }
+        Ok(judged)
+    }
+
+    /// A live token of a service provider that is served, whatever its file still grants.
+    ///
+    /// # Errors
+    /// `AccessTokenInvalid` for unknown, expired and revoked alike.
+    pub(super) async fn find_token(&self, token: &str) -> Result<Judged, ErrorCode> {
         let now = self.env.now();
         let found = self.store.load(&token_key(token), now).await.map_err(|fault| store_code(&fault))?;
         let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;

@@ -2,12 +2,53 @@
 //!
 //! Owns: which differences of spelling don't count (decisions 7, `sub`). Must not know: keys, sectors, registers.
 //! `sub` is derived from these exact bytes, so nothing here may ever change once a hub has users: [`fold`] follows
-//! Unicode, whose decompositions are stable for every assigned character.
+//! Unicode, whose decompositions are stable for every assigned character. A rule that must change gets a new
+//! [`Derivation`]; the older ones stay as they are.
 
 use unicode_normalization::UnicodeNormalization as _;
 use unicode_normalization::char::is_combining_mark;
+use unicode_script::{Script, UnicodeScript as _};
 
 use super::Identity;
+
+/// How the names of a pivot identity are folded. `docs/subject.md` specifies each for other languages.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub enum Derivation {
+    /// Removes every combining mark. Names that differ in nothing else get one `sub`, for example करन and किरन.
+    V1,
+    /// Removes combining marks from Latin, Greek and Cyrillic letters only, and folds U+02BC as U+2019.
+    V2,
+}
+
+impl Derivation {
+    /// The derivation of new installations.
+    pub const LATEST: Self = Self::V2;
+    pub const ALL: [Self; 2] = [Self::V1, Self::V2];
+
+    /// The number as the configuration and the documentation write it.
+    #[must_use]
+    pub const fn number(self) -> u32 {
+        match self {
+            Self::V1 => 1,
+            Self::V2 => 2,
+        }
+    }
+
+    /// Returns the derivation that a key was made for: `passerelle keys new` writes it in front of the key.
+    #[must_use]
+    pub fn of_key(key: &str) -> Self {
+        if key.starts_with(Self::KEY_PREFIX) { Self::V2 } else { Self::V1 }
+    }
+
+    /// Begins a key of [`Self::LATEST`], and is part of it.
+    pub const KEY_PREFIX: &str = "derivation-2.";
+
+    /// Returns the derivation with this number.
+    #[must_use]
+    pub fn from_number(number: u32) -> Option<Self> {
+        Self::ALL.into_iter().find(|derivation| derivation.number() == number)
+    }
+}
 
 /// The six fields, folded. Equal for two spellings of one person; never shown to anybody.
 #[derive(Clone, PartialEq, Eq, Hash)]
@@ -23,9 +64,9 @@ pub struct Pivot {
 impl Pivot {
     /// `None` when a required field is missing: an identity without one would be equal to everybody else's without it.
     #[must_use]
-    pub fn of(identity: &Identity, home_country: &str) -> Option<Self> {
-        let given_names = fold(&identity.given_names.join(" "));
-        let family_name = identity.family_name.as_deref().map(fold).unwrap_or_default();
+    pub fn of(identity: &Identity, home_country: &str, derivation: Derivation) -> Option<Self> {
+        let given_names = fold(&identity.given_names.join(" "), derivation);
+        let family_name = identity.family_name.as_deref().map(|name| fold(name, derivation)).unwrap_or_default();
         if given_names.is_empty() && family_name.is_empty() {
             return None;
         }
@@ -55,24 +96,51 @@ impl std::fmt::Debug for Pivot {
     }
 }
 
-/// NFKD, marks removed, upper case, each run of anything but letters and digits (of any script) one space, trimmed.
+/// NFKD, upper case, each run of anything but letters and digits (of any script) one space, trimmed. `derivation` decides
+/// on which letters combining marks are removed.
 ///
 /// `œ` stays a letter of its own: NFKD doesn't take it apart.
 #[must_use]
-pub fn fold(name: &str) -> String {
+pub fn fold(name: &str, derivation: Derivation) -> String {
     let mut folded = String::with_capacity(name.len());
-    let mut gap = false;
-    for c in name.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_uppercase) {
-        if !c.is_alphanumeric() {
-            gap = true;
-            continue;
+    let (mut gap, mut base) = (false, None);
+    for c in name.chars().map(|c| plain_apostrophe(c, derivation)).nfkd() {
+        if is_combining_mark(c) {
+            if !is_mark_retained(base, derivation) {
+                continue;
+            }
+        } else {
+            base = Some(c);
+            if !c.is_alphanumeric() || plain_apostrophe(c, derivation) != c {
+                gap = true;
+                continue;
+            }
         }
         if std::mem::take(&mut gap) && !folded.is_empty() {
             folded.push(' ');
         }
-        folded.push(c);
+        // In upper case U+0345 would be a letter, which the next mark could stand on.
+        if is_combining_mark(c) { folded.push(c) } else { folded.extend(c.to_uppercase()) }
     }
     folded
+}
+
+/// Returns true if a combining mark on `base` counts. Sources leave marks out on the letters of three scripts; on any other
+/// a mark is as much of a name as a letter is: a vowel sign, a virama, a tone, a voicing mark.
+fn is_mark_retained(base: Option<char>, derivation: Derivation) -> bool {
+    match derivation {
+        Derivation::V1 => false,
+        Derivation::V2 => !base.is_some_and(|base| matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic)),
+    }
+}
+
+/// The apostrophe for the letters and accents that keyboards offer in its place: U+02BC, and U+00B4 (canonically also
+/// U+1FFD), whose compatibility decomposition would leave an accent on a space.
+const fn plain_apostrophe(c: char, derivation: Derivation) -> char {
+    match (derivation, c) {
+        (Derivation::V2, '\u{2bc}' | '\u{b4}' | '\u{1ffd}') => '\'',
+        _ => c,
+    }
 }
 
 #[cfg(test)]
@@ -80,8 +148,11 @@ mod tests {
     use super::*;
     use crate::identity::samples::angela;
 
+    use Derivation::{V1, V2};
+    use proptest::prelude::*;
+
     #[test]
-    fn fold_by_table() {
+    fn the_first_derivation_by_table() {
         for (written, folded) in [
             ("Angela", "ANGELA"),
             ("  Jean-Étienne ", "JEAN ETIENNE"),
@@ -103,15 +174,162 @@ mod tests {
             ("Louis 2", "LOUIS 2"),
             ("-'.", ""),
         ] {
-            assert_eq!(fold(written), folded, "{written:?}");
-            assert_eq!(fold(folded), folded, "folding twice changes nothing");
+            assert_eq!(fold(written, V1), folded, "{written:?}");
+            assert_eq!(fold(folded, V1), folded, "folding twice changes nothing");
+        }
+    }
+
+    #[test]
+    fn the_second_derivation_by_table() {
+        for (written, folded) in [
+            ("Angela", "ANGELA"),
+            ("  Jean-Étienne ", "JEAN ETIENNE"),
+            ("E\u{301}lise", "ELISE"),
+            ("Nguyễn", "NGUYEN"),
+            ("Đặng", "ĐANG"),
+            ("Łukasz", "ŁUKASZ"),
+            ("İzmir", "IZMIR"),
+            ("straße", "STRASSE"),
+            ("Œuvre", "ŒUVRE"),
+            ("Ｌｅｅ", "LEE"),
+            ("Louis \u{2163}", "LOUIS IV"),
+            ("Άγγελος Ϊός", "ΑΓΓΕΛΟΣ ΙΟΣ"),
+            ("ᾳ", "Α"),
+            ("Андрей Ёлкин", "АНДРЕИ ЕЛКИН"),
+            // Every apostrophe is one gap: typewriter, typographic, modifier letter, acute accent, full width.
+            ("D'Artagnan", "D ARTAGNAN"),
+            ("D’Artagnan", "D ARTAGNAN"),
+            ("D\u{2bc}Artagnan", "D ARTAGNAN"),
+            ("D\u{b4}Artagnan", "D ARTAGNAN"),
+            ("D\u{1ffd}Artagnan", "D ARTAGNAN"),
+            ("D\u{ff07}Artagnan", "D ARTAGNAN"),
+            ("\u{149}Goran", "NGORAN"),
+            // Devanagari: vowel signs, virama and nukta, the last composed or not.
+            ("करन", "करन"),
+            ("किरन", "किरन"),
+            ("कृष्ण", "कृष्ण"),
+            ("\u{958}", "\u{915}\u{93c}"),
+            ("விஜய்", "விஜய\u{bcd}"),
+            ("วันชัย", "วันชัย"),
+            ("たか", "たか"),
+            ("だが", "\u{305f}\u{3099}\u{304b}\u{3099}"),
+            ("ｶﾞ", "\u{30ab}\u{3099}"),
+            ("パ", "\u{30cf}\u{309a}"),
+            ("أحمد", "\u{627}\u{654}حمد"),
+            ("מֹשֶׁה", "מ\u{5b9}ש\u{5b6}\u{5c1}ה"),
+            ("김", "\u{1100}\u{1175}\u{11b7}"),
+            // The base letter decides, whatever stands around it.
+            ("é\u{93f}", "E"),
+            ("\u{915}\u{301}", "\u{915}\u{301}"),
+            ("-'.", ""),
+        ] {
+            assert_eq!(fold(written, V2), folded, "{written:?}");
+            assert_eq!(fold(folded, V2), folded, "folding twice changes nothing");
+        }
+    }
+
+    #[test]
+    fn two_people_whose_names_differ_in_a_mark_share_no_fold() {
+        for (one, other) in [
+            ("करन", "किरन"),
+            ("राम", "रम"),
+            ("たか", "だか"),
+            ("ハハ", "パパ"),
+            ("ｶ", "ｶﾞ"),
+            ("ชัย", "ชย"),
+            ("กิน", "กัน"),
+            ("أمل", "امل"),
+            ("கண்ணன்", "கணணன"),
+            ("ငြိမ်း", "ငြမ်း"),
+            ("ស៊ីម", "សុម"),
+        ] {
+            assert_ne!(fold(one, V2), fold(other, V2), "{one} and {other}");
+            assert_eq!(fold(one, V1), fold(other, V1), "the first derivation does not tell {one} from {other}");
+        }
+    }
+
+    /// Every eleventh letter: some of each block that has letters.
+    fn letters() -> impl Iterator<Item = char> {
+        (0..=0x1_ffff_u32).step_by(11).filter_map(char::from_u32).filter(|c| c.is_alphabetic() && !is_combining_mark(*c))
+    }
+
+    fn marks() -> Vec<char> {
+        (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(|c| is_combining_mark(*c)).collect()
+    }
+
+    /// The last letter of the decomposition, which a mark that follows stands on.
+    fn base_of(letter: char) -> Option<char> {
+        letter.to_string().nfkd().filter(|c| !is_combining_mark(*c)).last()
+    }
+
+    #[test]
+    fn over_every_block_of_unicode_a_mark_counts_unless_its_letter_is_latin_greek_or_cyrillic() {
+        let marks = marks();
+        let (mut removed, mut retained) = (0, 0);
+        for (index, letter) in letters().enumerate() {
+            let Some(base) = base_of(letter) else { continue };
+            for mark in marks.iter().skip(index % 61).step_by(61) {
+                let (bare, marked) = (fold(&letter.to_string(), V2), fold(&format!("{letter}{mark}"), V2));
+                if matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic) && base.is_alphabetic() {
+                    assert_eq!(bare, marked, "U+{:04X} U+{:04X}", letter as u32, *mark as u32);
+                    removed += 1;
+                } else {
+                    assert_ne!(bare, marked, "U+{:04X} U+{:04X}", letter as u32, *mark as u32);
+                    retained += 1;
+                }
+            }
+        }
+        assert!(removed > 2_000 && retained > 50_000, "{removed} {retained}");
+    }
+
+    #[test]
+    fn the_first_derivation_is_what_it_always_was() {
+        let as_released = |name: &str| {
+            let (mut folded, mut gap) = (String::new(), false);
+            for c in name.nfkd().filter(|c| !is_combining_mark(*c)).flat_map(char::to_uppercase) {
+                if !c.is_alphanumeric() {
+                    gap = true;
+                    continue;
+                }
+                if std::mem::take(&mut gap) && !folded.is_empty() {
+                    folded.push(' ');
+                }
+                folded.push(c);
+            }
+            folded
+        };
+        for letter in (0..=0x1_ffff_u32).filter_map(char::from_u32) {
+            let name = format!("a{letter}b");
+            assert_eq!(fold(&name, V1), as_released(&name), "U+{:04X}", letter as u32);
+        }
+    }
+
+    #[test]
+    fn names_without_marks_and_apostrophe_letters_fold_alike_in_both_derivations() {
+        let is_plain = |c: &char| !matches!(c, '\u{2bc}' | '\u{149}' | '\u{b4}' | '\u{1ffd}');
+        let is_european = |c: char| !is_combining_mark(c) && !is_mark_retained(Some(c), V2);
+        for letter in (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(is_plain) {
+            let decomposed: Vec<char> = letter.to_string().nfkd().collect();
+            let loses = decomposed.iter().any(|c| is_combining_mark(*c)) && !decomposed.first().is_some_and(|c| is_european(*c));
+            let name = letter.to_string();
+            assert_eq!(fold(&name, V1) == fold(&name, V2), !loses, "U+{:04X}", letter as u32);
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn the_form_in_which_a_source_composes_a_name_does_not_count(name in "\\PC{0,12}") {
+            let composed: String = name.nfc().collect();
+            let decomposed: String = name.nfd().collect();
+            prop_assert_eq!(fold(&name, V2), fold(&composed, V2));
+            prop_assert_eq!(fold(&name, V2), fold(&decomposed, V2));
         }
     }
 
     #[test]
     fn a_missing_field_makes_no_pivot_rather_than_an_empty_one() {
         let whole = angela();
-        assert!(Pivot::of(&whole, "99100").is_some());
+        assert!(Pivot::of(&whole, "99100", V2).is_some());
         let missing: [fn(&mut Identity); 5] = [
             |i| i.birthdate = None,
             |i| i.gender = None,
@@ -122,15 +340,15 @@ mod tests {
         for (case, remove) in missing.into_iter().enumerate() {
             let mut identity = whole.clone();
             remove(&mut identity);
-            assert!(Pivot::of(&identity, "99100").is_none(), "case {case}");
+            assert!(Pivot::of(&identity, "99100", V2).is_none(), "case {case}");
         }
     }
 
     #[test]
     fn birthplace_counts_at_home_only() {
         let elsewhere = Identity { birthplace: Some("33063".into()), ..angela() };
-        assert_ne!(Pivot::of(&elsewhere, "99100"), Pivot::of(&angela(), "99100"));
-        assert_eq!(Pivot::of(&elsewhere, "99134"), Pivot::of(&angela(), "99134"));
-        assert_eq!(Pivot::of(&Identity { birthplace: None, ..angela() }, "99134"), Pivot::of(&angela(), "99134"));
+        assert_ne!(Pivot::of(&elsewhere, "99100", V2), Pivot::of(&angela(), "99100", V2));
+        assert_eq!(Pivot::of(&elsewhere, "99134", V2), Pivot::of(&angela(), "99134", V2));
+        assert_eq!(Pivot::of(&Identity { birthplace: None, ..angela() }, "99134", V2), Pivot::of(&angela(), "99134", V2));
     }
 }

@@ -199,7 +199,8 @@ fn strings(items: &[Value]) -> Result<Vec<&str>, IdentityFault> {
 fn name(value: &str, claim: Claim) -> Result<String, IdentityFault> {
     let name = line(value, claim)?;
     // A name of marks and hyphens alone would fold to nothing, and so would everybody else's like it.
-    if pivot::fold(&name).is_empty() { Err(broken(claim, Rule::Letter)) } else { Ok(name) }
+    let has_letter = |derivation| !pivot::fold(&name, derivation).is_empty();
+    if pivot::Derivation::ALL.into_iter().all(has_letter) { Ok(name) } else { Err(broken(claim, Rule::Letter)) }
 }
 
 /// One line of text, NFC, outer spaces cut, 1 to 256 characters.

@@ -124,8 +124,8 @@ impl ScopeTable {
 
     /// The claims that these scopes release, `sub` included, whether an identity has a value for them or not.
     #[must_use]
-    pub fn claim_names(&self, scopes: &[Scope]) -> BTreeSet<Claim> {
-        scopes.iter().filter_map(|scope| self.scopes.get(scope)).flatten().copied().collect()
+    pub fn claim_names<'a>(&self, scopes: impl IntoIterator<Item = &'a Scope>) -> BTreeSet<Claim> {
+        scopes.into_iter().filter_map(|scope| self.scopes.get(scope)).flatten().copied().collect()
     }
 
     /// Every claim that some scope releases, for discovery.

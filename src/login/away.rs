@@ -35,12 +35,15 @@ impl Away {
         if attempt.state != back.state || attempt.connector != back.connector {
             return Step::stay(ticket, State::Away(self), Answer::problem(ErrorCode::StateUnknown, Way::Choice));
         }
+        if !back.arrival.code_is_acceptable() {
+            return Step::stay(ticket, State::Away(self), Answer::problem(ErrorCode::IdpCodeMalformed, Way::Choice));
+        }
         ticket.returned = Some(back.state);
         if let Err(code) = issuer_agrees(attempt, back.arrival.iss.as_deref()) {
             let connector = self.attempt.connector;
             return ticket.back_to_choice(connector, code);
         }
-        if let Err(code) = (world.gate)(&attempt.connector, At::Asked(attempt.level)) {
+        if let Err(code) = (world.gate)(&attempt.connector, At::Asked(attempt.demand())) {
             return ticket.shut_out(&attempt.connector, code);
         }
         // Stored as closed before the code is used: a second callback can never reach the token endpoint.

@@ -55,9 +55,9 @@ impl Choosing {
             return Answered::error(ticket, ErrorCode::LoginRequired);
         }
         // A hint that the gate refuses is ignored (decisions 3).
-        let hint = ticket.request.idp_hint.clone().filter(|_| !ticket.hint_followed);
+        let hint = ticket.request.idp_hint.clone().filter(|_| !ticket.hint_followed && !ticket.request.prompt.select_account);
         match hint {
-            Some(connector) if (world.gate)(&connector, At::Asked(ticket.request.level)).is_ok() => {
+            Some(connector) if (world.gate)(&connector, At::Asked(ticket.request.demand())).is_ok() => {
                 ticket.hint_followed = true;
                 choose(ticket, &connector, world)
             }
@@ -88,15 +88,15 @@ impl Choosing {
 
 /// Leaves for a connector, if the gate agrees.
 pub(super) fn choose(ticket: Ticket, connector: &ConnectorId, world: &World<'_>) -> Step {
-    if let Err(code) = (world.gate)(connector, At::Asked(ticket.request.level)) {
+    if let Err(code) = (world.gate)(connector, At::Asked(ticket.request.demand())) {
         let banner = Banner { connector: Some(connector.clone()), code };
         let state = State::Choosing(Choosing { banner: Some(banner.clone()) });
         return Step::settle(ticket, state, Answer::Choice { banner: Some(banner) });
     }
     let request = &ticket.request;
     let departure = Departure {
-        // The hash in front lets the callback find its login, and its cookie, before anything is looked up.
-        state: format!("{}{}", ticket.hash, world.fresh.token()),
+        // Unrelated to the interaction's address, which the identity provider must not learn.
+        state: world.fresh.token(),
         nonce: world.fresh.token(),
         verifier: Secret::new(world.fresh.token()),
         redirect_uri: format!("{}{connector}", world.callback_base),

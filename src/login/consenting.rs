@@ -24,7 +24,10 @@ impl Consenting {
     pub(super) fn enter(ticket: Ticket, proven: Proven, world: &World<'_>) -> Step {
         // Whoever ends up logged in must be the user who was asked for (Core, 3.1.2.1 and 5.5.1).
         if ticket.wanted.iter().any(|wanted| *wanted != proven.subject) {
-            return Answered::error(ticket, ErrorCode::LoginRequired);
+            return Answered::error(ticket, ErrorCode::OtherUser);
+        }
+        if ticket.is_scope_withdrawn(world) {
+            return Answered::error(ticket, ErrorCode::ScopeWithdrawn);
         }
         let (page, explicit) = match world.consent {
             ConsentPolicy::Required => (!proven.consented || ticket.request.prompt.consent, true),
@@ -51,6 +54,7 @@ impl Consenting {
     pub(super) fn on(self: Box<Self>, ticket: Ticket, request: Request, world: &World<'_>) -> Step {
         match request {
             Request::Look { .. } => Step::stay(ticket, State::Consenting(self), Answer::ToConsent),
+            Request::Review if ticket.is_scope_withdrawn(world) => Answered::error(ticket, ErrorCode::ScopeWithdrawn),
             Request::Review => {
                 // A yes to a page that leads nowhere is not asked for.
                 if let Some(code) = self.blocked(world) {
@@ -89,6 +93,9 @@ impl Consenting {
 
     /// The one place where a code comes to be.
     fn grant(mut self, ticket: Ticket, world: &World<'_>) -> Step {
+        if ticket.is_scope_withdrawn(world) {
+            return Answered::error(ticket, ErrorCode::ScopeWithdrawn);
+        }
         let authentication = &self.proven.authentication;
         if let Err(code) = (world.gate)(&authentication.connector, At::Obtained(authentication.level)) {
             return ticket.shut_out(&authentication.connector, code);

@@ -35,6 +35,7 @@ mod identifying;
 mod leaving;
 pub mod upstream;
 mod verifying;
+mod withdrawn;
 
 use serde::{Deserialize, Serialize};
 
@@ -171,6 +172,8 @@ pub struct World<'a> {
     pub fresh: &'a dyn Entropy,
     /// The gate: may this service provider be served through this connector, at this level, now?
     pub gate: &'a dyn Fn(&ConnectorId, At) -> Result<(), ErrorCode>,
+    /// What the service provider's file still holds of the request, now: `RedirectUriWithdrawn`, `ScopeWithdrawn`.
+    pub registered: &'a dyn Fn(&AuthorizationRequest) -> Result<(), ErrorCode>,
     pub consent: ConsentPolicy,
     /// `{base_url}/api/v2/callback/`; a connector's id makes it whole.
     pub callback_base: &'a str,
@@ -250,6 +253,16 @@ impl Login {
         }
     }
 
+    /// Returns whether `state` is that of the open attempt, or of the callback that was accepted last.
+    #[must_use]
+    pub fn expects_state(&self, state: &str) -> bool {
+        let open = match &self.state {
+            State::Away(away) => Some(away.attempt.state.as_str()),
+            _ => None,
+        };
+        open.into_iter().chain(self.ticket.returned.as_deref()).any(|expected| expected == state)
+    }
+
     /// True while another process, or this one, may be about to say what a callback was worth.
     #[must_use]
     pub fn is_being_verified(&self, now: Timestamp) -> bool {
@@ -276,6 +289,9 @@ impl Login {
 #[must_use]
 pub fn on_request(login: Login, request: Request, world: &World<'_>) -> Step {
     let Login { ticket, state } = login;
+    if ticket.is_redirect_withdrawn(world) {
+        return Step::without_redirect(ticket, state);
+    }
     // Expiry is decided here, from `now`; timers and the store only free memory.
     if world.now >= ticket.expires_at && !matches!(state, State::Answered(_) | State::Failed(_)) {
         return Failed::with(ErrorCode::LoginExpired).enter(ticket);
@@ -301,6 +317,9 @@ pub fn on_request(login: Login, request: Request, world: &World<'_>) -> Step {
 #[must_use]
 pub fn on_report(login: Login, report: Report, world: &World<'_>) -> Step {
     let Login { ticket, state } = login;
+    if ticket.is_redirect_withdrawn(world) {
+        return Step::without_redirect(ticket, state);
+    }
     match (state, report) {
         (State::Leaving(state), Report::Departed(result)) => state.departed(ticket, result, world),
         (State::Verifying(state), Report::Authenticated(result)) => state.authenticated(ticket, result, world),

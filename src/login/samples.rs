@@ -28,7 +28,7 @@ pub(crate) fn registration(client_id: &str) -> Registration {
         active: true,
         redirect_uris: vec![SP_CALLBACK.into()],
         post_logout_redirect_uris: vec![],
-        granted_scopes: ["openid", "email", "profile"].map(Scope::from).to_vec(),
+        granted_scopes: ["openid", "email", "profile", "family_name", "birthdate", "gender"].map(Scope::from).to_vec(),
         require_pkce: false,
         hints: Hints::default(),
         home_page: "https://sp.example/".into(),

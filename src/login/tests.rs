@@ -8,3 +8,4 @@ mod property;
 pub(crate) mod released;
 mod return_from_idp;
 mod stage;
+mod withdrawn;

@@ -4,15 +4,15 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use crate::assurance::Level;
 use crate::assurance::amr::Told;
+use crate::assurance::{Demand, Level};
 use crate::env::Timestamp;
 use crate::ids::{ConnectorId, Secret};
 
 /// What a connector needs to send the browser to its identity provider.
 #[derive(Clone)]
 pub struct Departure {
-    /// Our `state`: the interactionHash, then 256 random bits.
+    /// The upstream `state` (RFC 6749 §4.1.1): 256 random bits, unrelated to the interaction's address.
     pub state: String,
     pub nonce: String,
     /// RFC 7636 verifier, 43 characters; the challenge is always S256.
@@ -56,6 +56,14 @@ pub struct Attempt {
     pub left: Left,
 }
 
+impl Attempt {
+    /// Returns what the browser was sent to the identity provider for.
+    #[must_use]
+    pub const fn demand(&self) -> Demand {
+        Demand { level: self.level, reauthentication: self.reauthenticate || self.max_age.is_some() }
+    }
+}
+
 /// The query of a callback, as received. Nothing in it is trusted yet.
 #[derive(Clone, Default)]
 pub struct Arrival {
@@ -64,6 +72,20 @@ pub struct Arrival {
     pub error: Option<String>,
     /// Logged, never shown.
     pub error_description: Option<String>,
+}
+
+impl Arrival {
+    /// Whether the code is one that an authorization server may issue (RFC 6749 Appendix A.11: `VSCHAR`) and no longer than
+    /// 4,096 characters. Others reach no identity provider: its database or firewall may answer them with an error that
+    /// looks like an outage.
+    #[must_use]
+    pub fn code_is_acceptable(&self) -> bool {
+        const MAX_CODE_LENGTH: usize = 4096;
+        self.code.as_ref().is_none_or(|code| {
+            let code = code.reveal();
+            code.len() <= MAX_CODE_LENGTH && code.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
+        })
+    }
 }
 
 /// A proven authentication: every check of decisions 10 has passed.

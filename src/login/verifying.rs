@@ -42,6 +42,10 @@ impl Verifying {
             // Another identity provider may reach it (decisions 8).
             return ticket.back_to_choice(self.connector, ErrorCode::AcrTooLow);
         }
+        // On the standard platform the request names none, for every answer has the same (Core, 5.5.1.1).
+        if !ticket.request.accepts_acr(authentication.level) {
+            return ticket.back_to_choice(self.connector, ErrorCode::AcrNotRequired);
+        }
         let state = State::Identifying(Identifying { connector: self.connector });
         Step::pass_through(ticket, state, Effect::Identify(authentication))
     }

@@ -26,6 +26,23 @@ impl Level {
     }
 }
 
+/// What a request needs of an identity provider before the browser is sent there.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Demand {
+    /// The lowest level that suffices.
+    pub level: Level,
+    /// The user must authenticate again (`prompt=login`), or the time of the authentication counts (`max_age`).
+    pub reauthentication: bool,
+}
+
+impl Demand {
+    /// A demand for this level, however long ago the user authenticated.
+    #[must_use]
+    pub const fn level(level: Level) -> Self {
+        Self { level, reauthentication: false }
+    }
+}
+
 /// One process serves one platform (decisions 1).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -177,6 +177,11 @@ catalogue! {
     UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
     IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
+    IdpCodeMalformed = "Y020310" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's code is longer than 4096 characters, or holds others than printable ASCII.";
+    IdpThrottled = "Y020311" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refuses the hub's requests for being too many.";
+    IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can not prove that the user has authenticated again, as the request demands.";
+    IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
+    PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
 
     // Y03: the authorization request. Y03, parameter, rule: 01 is missing, 02 is twice.
     ClientIdMissing = "Y030101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The parameter client_id is missing or empty.";
@@ -291,6 +296,7 @@ catalogue! {
     CodeVerifier = "Y042005" 400 "invalid_grant" Warn Client ServiceProvider "error-bad-request" "The code_verifier does not prove the code_challenge of the authorization request.";
     CodeGateClosed = "Y042006" 400 "invalid_grant" Info Policy Operator "error-bad-request" "The identity provider of this login can no longer be used for this service.";
     CodeRevoked = "Y042007" 400 "invalid_grant" Info User ServiceProvider "error-bad-request" "What the code stood for was revoked while it was being redeemed: the person has signed out, or the code was used twice.";
+    CodeRegistrationWithdrawn = "Y042320" 400 "invalid_grant" Warn Policy ServiceProvider "error-bad-request" "The redirect_uri or a scope of the authorization request is no longer registered for this client_id.";
     BearerMissing = "Y043001" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header with the access token is missing.";
     BearerTwice = "Y043002" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header was sent more than once.";
     BearerOtherScheme = "Y043003" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "The Authorization header must use the scheme Bearer.";
@@ -311,6 +317,7 @@ catalogue! {
     AcrUnlisted = "Y100001" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned a level of assurance that is not agreed with it.";
     AcrTooLow = "Y100002" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is lower than the one asked.";
     AcrMissing = "Y100003" 403 "access_denied" Warn Upstream IdentityProvider "error-assurance" "The identity provider returned no level of assurance.";
+    AcrNotRequired = "Y100320" 403 "access_denied" Info Policy User "error-assurance" "The level of assurance reached is none of the values of the essential acr claim.";
 
     // Y19: sessions. Y19, parameter, rule, as Y03: a logout request.
     LogoutHintMissing = "Y190101" 400 "invalid_request" Info Client ServiceProvider "error-bad-request" "A post_logout_redirect_uri was sent without the id_token_hint that must come with it.";
@@ -347,7 +354,7 @@ catalogue! {
     // Y42: the steps of a login.
     LoginUnknown = "Y420001" 404 "access_denied" Info User User "error-login-unknown" "This login is not known, or has expired.";
     LoginOtherBrowser = "Y420002" 403 "access_denied" Warn User User "error-login-other-browser" "This login was begun in another browser.";
-    StateUnknown = "Y420003" 400 "access_denied" Warn User User "error-login-state" "The answer does not belong to a step of this login.";
+    StateUnknown = "Y420003" 400 "access_denied" Warn User IdentityProvider "error-idp-answer" "The identity provider's answer does not belong to the open attempt of this login.";
     StepOutOfOrder = "Y420004" 409 "access_denied" Info User User "error-login-order" "This step does not fit where the login stands.";
     AlreadyDone = "Y420005" 409 "access_denied" Info User User "error-login-done" "This login is already finished.";
     LoginExpired = "Y420006" 410 "access_denied" Info User User "error-login-expired" "This login took too long and has expired.";
@@ -358,6 +365,9 @@ catalogue! {
     UserRefusedConsent = "Y420011" 403 "access_denied" Info User User "error-refused" "The user refused to share the information.";
     LoginRequired = "Y420012" 403 "login_required" Info User User "error-login-required" "The user must authenticate, and prompt=none forbids to ask.";
     ConsentRequired = "Y420013" 403 "consent_required" Info User User "error-consent-required" "The user must consent, and prompt=none forbids to ask.";
+    RedirectUriWithdrawn = "Y420320" 403 "access_denied" Warn Policy ServiceProvider "error-redirect-withdrawn" "The redirect_uri of this login is no longer registered for its client_id.";
+    ScopeWithdrawn = "Y420321" 403 "invalid_scope" Warn Policy ServiceProvider "error-scope-withdrawn" "A scope of this login is no longer granted to its client_id.";
+    OtherUser = "Y420330" 403 "login_required" Info User User "error-login-required" "The authenticated user is not the one that id_token_hint or claims ask for.";
 
     // Y47: cross-site request forgery.
     CsrfMissing = "Y470001" 403 "access_denied" Warn User User "error-csrf" "The form was sent without its protection token.";
@@ -374,6 +384,7 @@ catalogue! {
     ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has begun more logins in a minute than it may; try again after the time that Retry-After gives.";
     ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or offers none that fits its registration.";
     SealingFailed = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
+    NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins that nobody has looked at were begun from this network, and the room for logins is short; try again after the time that Retry-After gives.";
     // The administration on the private listener; no browser sees these.
     AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";
     AdminToken = "Y500091" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.admin_token as a Bearer token.";
@@ -387,6 +398,12 @@ catalogue! {
     SupportIdUnknown = "Y500100" 404 "invalid_request" Info Client Operator "error-not-found" "Nothing is remembered of this support id; the audit log may have it.";
     SupportIdMalformed = "Y500101" 404 "invalid_request" Info Client Operator "error-not-found" "This is no support id: twelve letters and digits, without I, L, O and U.";
     AuditUnwritable = "Y500110" 503 "temporarily_unavailable" Error Hub Operator "error-unavailable" "The hub can not write its audit log, and takes no new logins without it.";
+    // Connections, before there is a request; only the log has these.
+    HttpMalformed = "Y500340" 400 "invalid_request" Info Client Operator "error-bad-request" "The bytes received are not an HTTP/1.1 request.";
+    FieldNameTooLong = "Y500341" 431 "invalid_request" Info Client Operator "error-bad-request" "A header field of the request has a name of more than 256 bytes.";
+    ConnectionSlow = "Y500342" 408 "invalid_request" Info Client User "error-timeout" "A request head, a request body or the reading of an answer took too long.";
+    ConnectionsFull = "Y500343" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The listener holds as many connections as it may.";
+    PeerConnectionsFull = "Y500344" 503 "temporarily_unavailable" Info Client User "error-busy" "One peer holds as many connections as it may.";
     AuditLogChanged = "Y500360" 500 "server_error" Error Hub Operator "error-internal" "The audit log is not as its last seal says: it was changed or cut while the hub was down.";
 }
 

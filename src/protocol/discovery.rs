@@ -223,7 +223,7 @@ mod tests {
             "request_parameter_supported": false,
             "request_uri_parameter_supported": false,
             "code_challenge_methods_supported": ["S256"],
-            "prompt_values_supported": ["none", "login", "consent"],
+            "prompt_values_supported": ["none", "login", "consent", "select_account"],
             "authorization_response_iss_parameter_supported": true,
         });
         assert_eq!(Value::Object(of(Platform::Standard, &[])), expected);

@@ -27,6 +27,20 @@ pub struct Registration {
     pub hints: Hints,
 }
 
+impl Registration {
+    /// Returns true if this URI is registered (RFC 6749 §3.1.2.3), character for character.
+    #[must_use]
+    pub fn holds_redirect_uri(&self, uri: &str) -> bool {
+        self.redirect_uris.iter().any(|registered| registered == uri)
+    }
+
+    /// Returns true if every one of these scopes may be asked for.
+    #[must_use]
+    pub fn grants(&self, scopes: &[Scope]) -> bool {
+        scopes.iter().all(|scope| self.granted_scopes.contains(scope))
+    }
+}
+
 /// What a person is asked before claims are sent (decisions 5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

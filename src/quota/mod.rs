@@ -15,6 +15,7 @@ use std::time::Duration;
 
 pub use self::limit::Limit;
 pub use self::subject::{Prefixes, Subject};
+use crate::client_network;
 use crate::env::Env;
 use crate::ids::{ClientId, ConnectorId};
 use crate::telemetry::Metrics;
@@ -44,10 +45,20 @@ impl Over {
 #[derive(Clone, Copy, Debug)]
 pub struct Rates {
     pub logins_per_service_provider: Option<NonZeroU32>,
-    pub requests_per_network: Option<NonZeroU32>,
+    pub requests_per_network: NetworkRate,
     pub departures_per_connector: Option<NonZeroU32>,
     pub failed_authentications_per_network: Option<NonZeroU32>,
     pub prefixes: Prefixes,
+}
+
+/// How many requests may come from one network in a minute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum NetworkRate {
+    Unlimited,
+    /// Counts public addresses only: behind a proxy that the configuration does not name, everybody has its private one.
+    PublicAddresses(NonZeroU32),
+    /// Counts every address.
+    Everyone(NonZeroU32),
 }
 
 /// One for the program.
@@ -82,13 +93,18 @@ impl Quotas {
         rate.map_or(Ok(()), |most| self.logins.take(Subject::named(client_id.as_str()), most))
     }
 
-    /// An authorization request comes from this address, which is asked for only if it matters.
+    /// An authorization request comes from this address.
     ///
     /// # Errors
     /// Too many have come from its network.
-    pub fn request_comes(&self, address: impl FnOnce() -> IpAddr) -> Result<(), Over> {
-        let take = |most| self.requests.take(Subject::around(address(), self.rates.prefixes), most);
-        self.rates.requests_per_network.map_or(Ok(()), take)
+    pub fn request_comes(&self, address: IpAddr) -> Result<(), Over> {
+        match self.rates.requests_per_network {
+            NetworkRate::Everyone(most) => self.requests.take(Subject::around(address, self.rates.prefixes), most),
+            NetworkRate::PublicAddresses(most) if !client_network::is_private(address) => {
+                self.requests.take(Subject::around(address, self.rates.prefixes), most)
+            }
+            NetworkRate::Unlimited | NetworkRate::PublicAddresses(_) => Ok(()),
+        }
     }
 
     /// A person is sent to this identity provider; its own rate goes before the hub's.

@@ -19,7 +19,7 @@ use csv::StringRecord;
 use serde_json::{Map, Value};
 
 use super::{Answer, Register, RegisterFault};
-use crate::identity::pivot::Pivot;
+use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{Required, Rules};
 use crate::identity::standard::StandardClaims;
 use crate::identity::{Claim, Identity};
@@ -100,10 +100,10 @@ impl FileRegister {
     /// The register's word on one person. An identity without a whole pivot names nobody: `NotFound`.
     #[must_use]
     pub fn find(&self, asked: &Identity) -> Answer {
-        let Some(pivot) = Pivot::of(asked, &self.home_country) else { return Answer::NotFound };
+        let Some(pivot) = Pivot::of(asked, &self.home_country, Derivation::LATEST) else { return Answer::NotFound };
         let mut matches = self.candidates(hash(&pivot)).filter(|row| {
             // The hash only leads to the row: two persons may share one.
-            Pivot::of(&row.identity, &self.home_country).as_ref() == Some(&pivot)
+            Pivot::of(&row.identity, &self.home_country, Derivation::LATEST).as_ref() == Some(&pivot)
         });
         let Some(row) = matches.next() else { return Answer::NotFound };
         if matches.next().is_some() {
@@ -281,7 +281,8 @@ fn check(cells: [&str; WIDTH], rules: &Rules) -> Result<(Pivot, Row), (&'static 
         };
         (column, fault.rule.to_string())
     })?;
-    let pivot = Pivot::of(&identity, &rules.home_country).ok_or(("family_name", "the row names nobody".to_owned()))?;
+    let pivot = Pivot::of(&identity, &rules.home_country, Derivation::LATEST);
+    let pivot = pivot.ok_or(("family_name", "the row names nobody".to_owned()))?;
     Ok((pivot, Row { identity, status }))
 }
 

@@ -23,7 +23,7 @@ use crate::egress::breaker::{self, Breaker, Condition};
 use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes, Trust};
 use crate::env::Timestamp;
 use crate::identity::Identity;
-use crate::identity::pivot::Pivot;
+use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{Required, Rules};
 use crate::ids::SupportId;
 use crate::telemetry::Metrics;
@@ -155,7 +155,7 @@ impl HttpRegister {
 impl Register for HttpRegister {
     async fn identify(&self, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault> {
         // Without a whole pivot nobody is named.
-        if Pivot::of(pivot, &self.rules.home_country).is_none() {
+        if Pivot::of(pivot, &self.rules.home_country, Derivation::LATEST).is_none() {
             return Ok(Answer::NotFound);
         }
         let mut request = self.request(Method::POST, "/identify", contract::question(pivot))?;

@@ -26,6 +26,8 @@ pub enum Connector {
     On {
         lowest: Level,
         highest: Level,
+        /// It proves, or its operator vouches, that the user authenticates again on demand.
+        reauthenticates: bool,
     },
     Off,
     /// A kill switch is in force, for everybody.
@@ -62,6 +64,16 @@ pub enum Closed {
     LevelTooHigh,
     #[error("the level is lower than the connector's lowest")]
     LevelTooLow,
+    #[error("the connector can't prove that the user has authenticated again, and the request asks for it")]
+    ReauthenticationUnproven,
+}
+
+impl Facts {
+    /// Returns true unless the connector is on and can't prove when its user authenticated.
+    #[must_use]
+    pub const fn reauthenticates(&self) -> bool {
+        !matches!(self.connector, Connector::On { reauthenticates: false, .. })
+    }
 }
 
 /// # Errors
@@ -72,17 +84,19 @@ pub fn may(facts: &Facts, at: At) -> Result<(), Closed> {
         (ServiceProvider::Active, Connector::Unknown) => return Err(Closed::ConnectorUnknown),
         (ServiceProvider::Active, Connector::Off) => return Err(Closed::ConnectorOff),
         (ServiceProvider::Active, Connector::Blocked) => return Err(Closed::ConnectorBlocked),
-        (ServiceProvider::Active, Connector::On { lowest, highest }) => (lowest, highest),
+        (ServiceProvider::Active, Connector::On { lowest, highest, .. }) => (lowest, highest),
     };
     let level = match at {
-        At::Asked(level) => level.max(lowest),
+        At::Asked(demand) => demand.level.max(lowest),
         At::Obtained(level) => level,
     };
+    let is_unproven = matches!(at, At::Asked(demand) if demand.reauthentication) && !facts.reauthenticates();
     match facts.pairing {
         Pairing::Blocked => Err(Closed::Blocked),
         Pairing::Suspended => Err(Closed::Suspended),
         Pairing::Allowed if level > highest => Err(Closed::LevelTooHigh),
         Pairing::Allowed if level < lowest => Err(Closed::LevelTooLow),
+        Pairing::Allowed if is_unproven => Err(Closed::ReauthenticationUnproven),
         Pairing::Allowed => Ok(()),
     }
 }
@@ -90,11 +104,12 @@ pub fn may(facts: &Facts, at: At) -> Result<(), Closed> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assurance::Demand;
     use Level::{Eidas1, Eidas2, Eidas3};
 
     const OPEN: Facts = Facts {
         service_provider: ServiceProvider::Active,
-        connector: Connector::On { lowest: Eidas2, highest: Eidas2 },
+        connector: Connector::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true },
         pairing: Pairing::Allowed,
     };
 
@@ -106,8 +121,16 @@ mod tests {
             (OPEN, Eidas2, Ok(())),
             (OPEN, Eidas3, Err(Closed::LevelTooHigh)),
             (OPEN, Eidas1, Err(Closed::LevelTooLow)),
-            (Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3 }, ..OPEN }, Eidas1, Ok(())),
-            (Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3 }, ..OPEN }, Eidas3, Ok(())),
+            (
+                Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true }, ..OPEN },
+                Eidas1,
+                Ok(()),
+            ),
+            (
+                Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true }, ..OPEN },
+                Eidas3,
+                Ok(()),
+            ),
             (blocked, Eidas2, Err(Closed::Blocked)),
             (blocked, Eidas3, Err(Closed::Blocked)),
             (Facts { pairing: Pairing::Suspended, ..OPEN }, Eidas2, Err(Closed::Suspended)),
@@ -125,10 +148,24 @@ mod tests {
     }
 
     #[test]
+    fn a_connector_without_auth_time_is_closed_to_requests_for_a_new_authentication() {
+        let unproven = Connector::On { lowest: Eidas2, highest: Eidas2, reauthenticates: false };
+        let asked = |reauthentication| At::Asked(Demand { level: Eidas2, reauthentication });
+        for (connector, at, answer) in [
+            (unproven, asked(true), Err(Closed::ReauthenticationUnproven)),
+            (unproven, asked(false), Ok(())),
+            (unproven, At::Obtained(Eidas2), Ok(())),
+            (OPEN.connector, asked(true), Ok(())),
+        ] {
+            assert_eq!(may(&Facts { connector, ..OPEN }, at), answer, "{connector:?} {at:?}");
+        }
+    }
+
+    #[test]
     fn a_request_is_lifted_to_the_lowest_level_and_a_proof_is_not() {
-        assert_eq!(may(&OPEN, At::Asked(Eidas1)), Ok(()));
+        assert_eq!(may(&OPEN, At::Asked(Demand::level(Eidas1))), Ok(()));
         assert_eq!(may(&OPEN, At::Obtained(Eidas1)), Err(Closed::LevelTooLow));
-        for at in [At::Asked(Eidas3), At::Obtained(Eidas3)] {
+        for at in [At::Asked(Demand::level(Eidas3)), At::Obtained(Eidas3)] {
             assert_eq!(may(&OPEN, at), Err(Closed::LevelTooHigh));
         }
     }

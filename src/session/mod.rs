@@ -92,15 +92,17 @@ impl Session {
         self.last_used_at = self.last_used_at.max(now);
     }
 
-    /// Takes over what the session before it knew, if the same person authenticated anew in the same browser.
+    /// Returns true if both are of one account at one identity provider.
+    #[must_use]
+    pub fn is_same_account(&self, other: &Self) -> bool {
+        self.connector == other.connector && self.upstream_subject == other.upstream_subject
+    }
+
+    /// Takes over what the session before it knew: the same person has authenticated again in the same browser.
     pub fn continue_from(&mut self, former: Self) {
-        let same_account = self.connector == former.connector && self.upstream_subject == former.upstream_subject;
-        // Two people of whom nothing is known are not one.
-        if same_account || (self.identity.is_somebody() && self.identity == former.identity) {
-            self.participants = former.participants;
-            self.lineage = former.lineage;
-            self.hint_key = former.hint_key;
-        }
+        self.participants = former.participants;
+        self.lineage = former.lineage;
+        self.hint_key = former.hint_key;
     }
 
     /// Notes that this service provider got an answer out of this session.
@@ -227,6 +229,10 @@ pub fn reuse(session: &Session, asked: &Asked, limits: &Limits, facts: &gate::Fa
     }
     // The gate judges the level that was obtained: the connector's range is about what it proves, not what we count.
     gate::may(facts, At::Obtained(session.level)).map_err(NotReused::Gate)?;
+    // A time that nothing proves is not compared with an age.
+    if asked.max_age.is_some() && !facts.reauthenticates() {
+        return Err(NotReused::Gate(gate::Closed::ReauthenticationUnproven));
+    }
     held.ok_or(NotReused::LevelTooLow)
 }
 

@@ -37,7 +37,7 @@ fn asked(platform: Platform, level: Level) -> Asked {
 fn open() -> Facts {
     Facts {
         service_provider: ServiceProvider::Active,
-        connector: Connector::On { lowest: Eidas1, highest: Eidas3 },
+        connector: Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
         pairing: Pairing::Allowed,
     }
 }
@@ -111,13 +111,16 @@ fn the_gate_is_asked_again_at_reuse() {
         (Facts { connector: Connector::Blocked, ..open() }, Closed::ConnectorBlocked),
         (Facts { pairing: Pairing::Suspended, ..open() }, Closed::Suspended),
         // The connector's file was lowered since: what it said then is no longer believed.
-        (Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas1 }, ..open() }, Closed::LevelTooHigh),
+        (
+            Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true }, ..open() },
+            Closed::LevelTooHigh,
+        ),
     ] {
         let answer = reuse(&session(Eidas2), &asked, &Limits::of(Platform::Standard), &facts, START + minutes(1));
         assert_eq!(answer, Err(NotReused::Gate(reason)));
     }
     // A substantial identity provider on standard: what it proved is judged, not the eidas1 that it counts as.
-    let substantial = Facts { connector: Connector::On { lowest: Eidas2, highest: Eidas2 }, ..open() };
+    let substantial = Facts { connector: Connector::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true }, ..open() };
     let answer = reuse(&session(Eidas2), &asked, &Limits::of(Platform::Standard), &substantial, START + minutes(1));
     assert_eq!(answer, Ok(Eidas1));
 }
@@ -191,27 +194,36 @@ fn a_yes_covers_what_was_on_its_page_and_no_more() {
 }
 
 #[test]
-fn a_yes_is_inherited_by_the_same_person_and_nobody_else() {
+fn a_session_that_continues_another_keeps_its_name_and_what_was_agreed_to() {
     let email = BTreeSet::from([Claim::Email]);
-    let of = |account: &str, identity: Identity| Session {
+    let mut former = Session { lineage: "the first".into(), ..session(Eidas1) };
+    former.remember_consent(&"sp".into(), email.clone());
+    let mut next = session(Eidas1);
+    next.continue_from(former);
+    assert!(next.consented(&"sp".into(), &email));
+    assert_eq!(next.lineage, "the first");
+}
+
+#[test]
+fn one_account_is_one_connector_and_one_upstream_subject() {
+    let of = |connector: &str, account: &str| Session {
+        connector: connector.into(),
         upstream_subject: Secret::new(account.into()),
-        identity,
         ..session(Eidas1)
     };
-    let inherits = |former: Session, mut next: Session| {
-        let mut former = former;
-        former.remember_consent(&"sp".into(), email.clone());
-        next.continue_from(former);
-        next.consented(&"sp".into(), &email)
-    };
-    let jean = Identity { family_name: Some("JEAN".into()), ..angela() };
-    // All that a hub for ordinary identity providers may know of two people.
-    let nobody = Identity { birthcountry: None, ..angela() };
-    assert!(inherits(of("a", angela()), of("a", jean.clone())), "the same account");
-    assert!(inherits(of("a", angela()), of("b", angela())), "the same person by another account");
-    assert!(!inherits(of("a", angela()), of("b", jean)));
-    assert!(!inherits(of("a", nobody.clone()), of("b", nobody.clone())));
-    assert!(inherits(of("a", nobody.clone()), of("a", nobody)));
+    assert!(of("a", "x").is_same_account(&of("a", "x")));
+    assert!(!of("a", "x").is_same_account(&of("a", "y")));
+    assert!(!of("a", "x").is_same_account(&of("b", "x")));
+}
+
+#[test]
+fn a_time_that_nothing_proves_answers_no_max_age() {
+    let unproven = Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: false }, ..open() };
+    for (max_age, answer) in [(None, Ok(Eidas1)), (Some(3600), Err(NotReused::Gate(Closed::ReauthenticationUnproven)))] {
+        let asked = Asked { max_age, ..asked(Platform::Standard, Eidas1) };
+        let limits = Limits::of(Platform::Standard);
+        assert_eq!(reuse(&session(Eidas1), &asked, &limits, &unproven, START + minutes(1)), answer);
+    }
 }
 
 #[test]

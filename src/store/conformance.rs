@@ -18,6 +18,7 @@ pub use rules::*;
 
 pub const ROOMY: Capacities = Capacities {
     logins: 1000,
+    login_bytes: 1_000_000,
     sessions: 1000,
     grants: 1000,
     logouts: 1000,
@@ -25,6 +26,7 @@ pub const ROOMY: Capacities = Capacities {
     assertions: 1000,
     own_codes: 1000,
     blocks: 1000,
+    probes: 1000,
 };
 
 macro_rules! conformance {
@@ -33,7 +35,8 @@ macro_rules! conformance {
             versions_count_from_one, a_lost_replace_changes_nothing, insert_refuses_a_live_key,
             a_record_is_gone_at_its_expiry_and_not_before, expired_code_can_not_be_taken, a_tombstone_ends_too,
             a_spent_code_tells_what_it_issued, insert_goes_over_what_expired_but_not_over_a_tombstone,
-            a_full_store_refuses_newcomers_and_keeps_the_others, room_comes_back, codes_and_tokens_share_a_capacity,
+            a_full_store_refuses_newcomers_and_keeps_the_others, room_comes_back, many_records_load_at_once,
+            a_record_that_is_loaded_to_be_kept_outlives_its_earlier_end, room_for_logins_is_counted_in_bytes, codes_and_tokens_share_a_capacity,
             kinds_do_not_mix, remove_takes_tombstones_too, revocation_is_effective_at_once, either_family_revokes,
             a_revoked_family_opens_again_without_its_old_records, a_tombstone_survives_revocation,
             many_redeem_one_code_and_one_wins, many_use_one_assertion_and_one_is_first, used_assertions_have_a_capacity_of_their_own, many_replace_and_none_is_lost, many_insert_and_capacity_holds,
@@ -64,7 +67,7 @@ pub fn code(name: &str) -> Key {
 }
 
 pub fn draft(value: &str, expires_at: Timestamp) -> Draft {
-    Draft { value: value.into(), expires_at, families: Arc::default() }
+    Draft { value: value.into(), expires_at, unread_until: None, families: Arc::default() }
 }
 
 pub fn kin(value: &str, expires_at: Timestamp, family: &str) -> Draft {

@@ -5,6 +5,7 @@
 //! Nothing here is decided by moka's clock: a record is gone by its own `expires_at` and the `now` of the verb. moka's
 //! time to live only frees memory, a minute later.
 
+mod janitor;
 pub mod keeping;
 #[cfg(test)]
 mod restarting_tests;
@@ -12,11 +13,11 @@ mod shelves;
 pub mod snapshot;
 #[cfg(test)]
 mod snapshot_tests;
+#[cfg(test)]
+mod tests;
 
 use std::fmt;
-use std::sync::mpsc::{self, RecvTimeoutError, Sender};
 use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard};
-use std::thread::JoinHandle;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -24,12 +25,14 @@ use moka::ops::compute::Op;
 
 use crate::env::Timestamp;
 use crate::store::revocations::{Born, Revocations};
-use crate::store::{Capacities, Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{
+    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault, Taken, Usage, Version,
+};
 
+use janitor::Janitor;
 use shelves::{Pool, Shelves, Slot, State, kept_for};
 use snapshot::Entry;
 
-const JANITOR_PERIOD: Duration = Duration::from_secs(1);
 /// A full store that found too few dead records looks again only after this, so that refusing stays cheap in a flood.
 const SWEEP_PERIOD: Duration = Duration::from_secs(1);
 /// One sweep frees no more than this: somebody waits for it.
@@ -87,7 +90,7 @@ impl MemoryStore {
     /// are not among it: a hub that is alone has them in a file of their own.
     pub fn entries(&self, now: Timestamp) -> impl Iterator<Item = Entry> {
         let revoked = self.revocations.closed(now).into_iter().map(|(family, until)| Entry::Revoked { family, until });
-        let shelves = self.shelves.iter().filter(|shelf| shelf.kind != Kind::Blocks);
+        let shelves = self.shelves.iter().filter(|shelf| !shelf.kind.is_watched());
         let records = shelves.flat_map(move |shelf| {
             // What is written a moment ago may still wait to be found by an iteration.
             shelf.records.run_pending_tasks();
@@ -121,13 +124,15 @@ impl MemoryStore {
                     let Some(born) = born else { continue };
                     let shelf = self.shelves.of(key.kind);
                     if protects_from_replay(key.kind, state) {
-                        shelf.occupy();
-                    } else if !shelf.admit() {
+                        shelf.occupy(value.len());
+                    } else if !shelf.admit(value.len()) {
                         restored.left_out += 1;
                         continue;
                     }
                     let kept_for = kept_for(expires_at, now);
-                    shelf.records.insert(key.name, Slot { version, state, value, expires_at, kept_for, families, born });
+                    let unread_until = None;
+                    let slot = Slot { version, state, value, expires_at, unread_until, kept_for, families, born };
+                    shelf.records.insert(key.name, slot);
                     restored.records += 1;
                 }
             }
@@ -160,7 +165,9 @@ impl MemoryStore {
     }
 
     fn is_dead(&self, slot: &Slot, now: Timestamp) -> bool {
-        slot.expires_at <= now || (slot.state == State::Live && self.is_revoked(slot))
+        slot.expires_at <= now
+            || slot.unread_until.is_some_and(|end| end <= now)
+            || (slot.state == State::Live && self.is_revoked(slot))
     }
 
     fn is_revoked(&self, slot: &Slot) -> bool {
@@ -180,12 +187,14 @@ impl Store for MemoryStore {
         let _open = self.enter()?;
         let shelf = self.shelves.of(key.kind);
         let born = self.revocations.admit(&draft.families, draft.expires_at, now).ok_or(StoreFault::Revoked)?;
+        let kept_for = kept_for(draft.first_end(), now);
         let slot = Slot {
             version: Version(1),
             state: State::Live,
             value: draft.value.into(),
             expires_at: draft.expires_at,
-            kept_for: kept_for(draft.expires_at, now),
+            unread_until: draft.unread_until,
+            kept_for,
             families: draft.families,
             born,
         };
@@ -194,8 +203,8 @@ impl Store for MemoryStore {
             shelf.compute(&key.name, |found| {
                 match found {
                     Some(there) if !self.is_dead(&there, now) => answer = Err(StoreFault::Exists),
-                    Some(_) => shelf.occupy(),
-                    None if shelf.admit() => {}
+                    Some(_) => shelf.occupy(slot.value.len()),
+                    None if shelf.admit(slot.value.len()) => {}
                     None => answer = Err(StoreFault::Full),
                 }
                 if answer.is_ok() { Op::Put(slot.clone()) } else { Op::Nop }
@@ -212,6 +221,30 @@ impl Store for MemoryStore {
         let slot = self.shelves.of(key.kind).records.get(&key.name);
         let live = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now));
         Ok(live.map(Slot::into_record))
+    }
+
+    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
+        let shelf = self.shelves.of(key.kind);
+        let slot = shelf.records.get(&key.name);
+        let Some(slot) = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now)) else { return Ok(None) };
+        if slot.unread_until.is_none() {
+            return Ok(Some(Loaded { record: slot.into_record(), is_first: false }));
+        }
+        let _open = self.enter()?;
+        let mut loaded = None;
+        shelf.compute(&key.name, |found| match found {
+            Some(old) if old.state == State::Live && !self.is_dead(&old, now) => {
+                let is_first = old.unread_until.is_some();
+                loaded = Some(Loaded { record: old.clone().into_record(), is_first });
+                if !is_first {
+                    return Op::Nop;
+                }
+                shelf.occupy(old.value.len());
+                Op::Put(Slot { unread_until: None, kept_for: kept_for(old.expires_at, now), ..old })
+            }
+            _ => Op::Nop,
+        });
+        Ok(loaded)
     }
 
     async fn replace(
@@ -234,8 +267,9 @@ impl Store for MemoryStore {
                 }
                 let version = Version(old.version.0.saturating_add(1));
                 answer = Replaced::Done(version);
-                shelf.occupy();
-                Op::Put(Slot { version, value: value.into(), expires_at, kept_for: kept_for(expires_at, now), ..old })
+                shelf.occupy(value.len());
+                let kept_for = kept_for(expires_at, now);
+                Op::Put(Slot { version, value: value.into(), expires_at, unread_until: None, kept_for, ..old })
             }
             _ => Op::Nop,
         });
@@ -260,11 +294,12 @@ impl Store for MemoryStore {
                         state: State::Tombstone,
                         value: tombstone.into(),
                         expires_at: tombstone_until,
+                        unread_until: None,
                         kept_for,
                         ..old.clone()
                     };
                     answer = Taken::Won(old.into_record());
-                    shelf.occupy();
+                    shelf.occupy(left.value.len());
                     Op::Put(left)
                 }
             },
@@ -277,6 +312,19 @@ impl Store for MemoryStore {
         let _open = self.enter()?;
         self.shelves.of(key.kind).compute(&key.name, |_| Op::Remove);
         Ok(())
+    }
+
+    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+        let _open = self.enter()?;
+        let mut is_removed = false;
+        self.shelves.of(key.kind).compute(&key.name, |found| match found {
+            Some(slot) if slot.unread_until.is_some() => {
+                is_removed = !self.is_dead(&slot, now);
+                Op::Remove
+            }
+            _ => Op::Nop,
+        });
+        Ok(is_removed)
     }
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
@@ -292,77 +340,14 @@ impl Store for MemoryStore {
     fn count(&self, kind: Kind) -> usize {
         self.shelves.of(kind).used()
     }
+
+    fn usage(&self, kind: Kind) -> Usage {
+        let shelf = self.shelves.of(kind);
+        Usage { records: shelf.used(), bytes: shelf.pool.used_bytes() }
+    }
 }
 
 /// Without these, what was used could be used again: they find a place also where there is none, and are gone in minutes.
 fn protects_from_replay(kind: Kind, state: State) -> bool {
     state == State::Tombstone || kind == Kind::Assertion
-}
-
-/// The thread that lets moka free what has expired. Without it nothing is freed where there is no traffic, and a
-/// hundred thousand records that expire at once would be freed on one user's time.
-struct Janitor {
-    thread: Option<JoinHandle<()>>,
-    /// Dropped with the store: that ends the thread.
-    _alive: Sender<()>,
-}
-
-impl Janitor {
-    fn start(shelves: Arc<Shelves>) -> Self {
-        let (alive, until_dropped) = mpsc::channel();
-        let rounds = move || {
-            while until_dropped.recv_timeout(JANITOR_PERIOD) == Err(RecvTimeoutError::Timeout) {
-                shelves.iter().for_each(|shelf| shelf.records.run_pending_tasks());
-            }
-        };
-        let thread = std::thread::Builder::new().name("store-janitor".into()).spawn(rounds);
-        if let Err(error) = &thread {
-            tracing::error!(%error, "no thread for the store's janitor: expired records are freed by traffic alone");
-        }
-        Self { thread: thread.ok(), _alive: alive }
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::store::conformance::{self, conformance};
-
-    async fn memory(capacities: Capacities) -> Arc<dyn Store> {
-        Arc::new(MemoryStore::new(capacities))
-    }
-
-    conformance!(memory);
-
-    #[test]
-    fn the_janitor_ends_with_its_store() {
-        let mut store = MemoryStore::new(conformance::ROOMY);
-        let thread = store.janitor.thread.take().unwrap();
-        drop(store);
-        thread.join().unwrap();
-    }
-
-    /// moka calls a value that expired unnoticed `Replaced`; a counter that trusted the cause would lose a place.
-    #[tokio::test]
-    async fn a_place_comes_back_when_moka_expired_the_record_first() {
-        let store = MemoryStore::new(Capacities { logins: 2, ..conformance::ROOMY });
-        let shelf = store.shelves.of(Kind::Login);
-        let short = Slot {
-            version: Version(1),
-            state: State::Live,
-            value: Arc::from([]),
-            expires_at: Timestamp::from_seconds(9),
-            kept_for: Duration::ZERO,
-            families: Arc::default(),
-            born: Born::default(),
-        };
-        assert!(shelf.admit());
-        let name: Arc<str> = "a".into();
-        shelf.records.insert(Arc::clone(&name), short);
-        assert!(shelf.records.get(&name).is_none(), "expired for moka at once");
-        let key = Key { kind: Kind::Login, name };
-        let draft = Draft { value: vec![], expires_at: Timestamp::from_seconds(9), families: Arc::default() };
-        store.insert(key, draft, Timestamp::from_seconds(1)).await.unwrap();
-        assert_eq!(store.count(Kind::Login), 1);
-    }
 }

@@ -9,7 +9,9 @@ use async_trait::async_trait;
 use tokio::time::Instant;
 
 use crate::env::Timestamp;
-use crate::store::{Capacities, Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{
+    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault, Taken, Usage, Version,
+};
 use crate::telemetry::{Metrics, StoreMeter};
 
 /// Counts each verb, and each one that failed, before passing the answer on unchanged.
@@ -25,6 +27,7 @@ pub struct MeteredStore {
     assertion: Meters,
     own_code: Meters,
     blocks: Meters,
+    probes: Meters,
     revoke: StoreMeter,
 }
 
@@ -43,6 +46,7 @@ impl MeteredStore {
             assertion: meters(Kind::Assertion),
             own_code: meters(Kind::OwnCode),
             blocks: meters(Kind::Blocks),
+            probes: meters(Kind::Probes),
             revoke: metrics.store_meter("family", "revoke"),
         }
     }
@@ -72,6 +76,7 @@ impl MeteredStore {
             Kind::Assertion => &self.assertion,
             Kind::OwnCode => &self.own_code,
             Kind::Blocks => &self.blocks,
+            Kind::Probes => &self.probes,
         }
     }
 }
@@ -108,6 +113,16 @@ impl Store for MeteredStore {
         self.counted(&self.of(key.kind).load, self.inner.load(key, now)).await
     }
 
+    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
+        self.counted(&self.of(key.kind).load, self.inner.load_and_keep(key, now)).await
+    }
+
+    /// Counted as one operation, of the first key's kind: it is one round trip.
+    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+        let Some(first) = keys.first() else { return Ok(Vec::new()) };
+        self.counted(&self.of(first.kind).load, self.inner.load_many(keys, now)).await
+    }
+
     async fn replace(
         &self,
         key: &Key,
@@ -139,6 +154,10 @@ impl Store for MeteredStore {
         self.counted(&self.of(key.kind).remove, self.inner.remove(key)).await
     }
 
+    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+        self.counted(&self.of(key.kind).remove, self.inner.remove_unread(key, now)).await
+    }
+
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         self.counted(&self.revoke, self.inner.revoke(family, until, now)).await
     }
@@ -149,6 +168,10 @@ impl Store for MeteredStore {
 
     fn count(&self, kind: Kind) -> usize {
         self.inner.count(kind)
+    }
+
+    fn usage(&self, kind: Kind) -> Usage {
+        self.inner.usage(kind)
     }
 }
 
@@ -184,6 +207,7 @@ const fn word(kind: Kind) -> &'static str {
         Kind::Assertion => "assertion",
         Kind::OwnCode => "own_code",
         Kind::Blocks => "blocks",
+        Kind::Probes => "probes",
     }
 }
 

@@ -37,9 +37,11 @@ pub enum Kind {
     OwnCode,
     /// What outlives every login: the kill switches by command, and the last seals of all audit logs, a record each.
     Blocks,
+    /// Which hub probes the identity providers, and what it has found: one record.
+    Probes,
 }
 
-const KINDS: [(Kind, u8); 9] = [
+const KINDS: [(Kind, u8); 10] = [
     (Kind::Login, b'l'),
     (Kind::Session, b's'),
     (Kind::Code, b'c'),
@@ -49,6 +51,7 @@ const KINDS: [(Kind, u8); 9] = [
     (Kind::Assertion, b'a'),
     (Kind::OwnCode, b'i'),
     (Kind::Blocks, b'b'),
+    (Kind::Probes, b'h'),
 ];
 
 impl Kind {
@@ -64,7 +67,13 @@ impl Kind {
             Self::Assertion => b'a',
             Self::OwnCode => b'i',
             Self::Blocks => b'b',
+            Self::Probes => b'h',
         }
+    }
+
+    /// True of a record that hubs read all the time, whether or not anybody logs in, and that no successor takes over.
+    const fn is_watched(self) -> bool {
+        matches!(self, Self::Blocks | Self::Probes)
     }
 
     fn of_letter(letter: u8) -> Option<Self> {
@@ -76,6 +85,8 @@ impl Kind {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Capacities {
     pub logins: usize,
+    /// Bytes of all logins' values together.
+    pub login_bytes: usize,
     pub sessions: usize,
     /// Codes and tokens together.
     pub grants: usize,
@@ -84,6 +95,7 @@ pub struct Capacities {
     pub assertions: usize,
     pub own_codes: usize,
     pub blocks: usize,
+    pub probes: usize,
 }
 
 /// A record's key: its kind, and a name that is already a hash wherever the plain value is a secret.
@@ -111,8 +123,19 @@ pub struct Version(pub u64);
 pub struct Draft {
     pub value: Vec<u8>,
     pub expires_at: Timestamp,
+    /// An earlier end, unless [`Store::load_and_keep`] or [`Store::replace`] comes before. A store on a network leaves this
+    /// one to its server's clock.
+    pub unread_until: Option<Timestamp>,
     /// A record is gone as soon as one of these is revoked.
     pub families: Arc<[Family]>,
+}
+
+impl Draft {
+    /// When the record ends if nothing else happens to it.
+    #[must_use]
+    pub fn first_end(&self) -> Timestamp {
+        self.unread_until.map_or(self.expires_at, |unread_until| unread_until.min(self.expires_at))
+    }
 }
 
 #[derive(Clone, Debug)]
@@ -120,6 +143,22 @@ pub struct Record {
     pub version: Version,
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
+}
+
+/// What [`Store::load_and_keep`] has found.
+#[derive(Clone, Debug)]
+pub struct Loaded {
+    pub record: Record,
+    /// The record had an earlier end until now ([`Draft::unread_until`]).
+    pub is_first: bool,
+}
+
+/// What records take of their capacity, tombstones included.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Usage {
+    pub records: usize,
+    /// Of values.
+    pub bytes: usize,
 }
 
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -177,6 +216,24 @@ pub trait Store: Send + Sync {
     /// `Unavailable`.
     async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault>;
 
+    /// Loads several records at once, in the order of `keys`: a store on a network is asked in one round trip.
+    /// # Errors
+    /// `Unavailable`.
+    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+        let mut records = Vec::with_capacity(keys.len());
+        for key in keys {
+            records.push(self.load(key, now).await?);
+        }
+        Ok(records)
+    }
+
+    /// Loads a record, which from now on lives until its `expires_at`, whatever its [`Draft::unread_until`] was.
+    /// # Errors
+    /// `Unavailable`.
+    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
+        Ok(self.load(key, now).await?.map(|record| Loaded { record, is_first: false }))
+    }
+
     /// Replaces value and expiry (the families stay) if the record still has the expected version.
     /// # Errors
     /// `Unavailable`.
@@ -200,6 +257,11 @@ pub trait Store: Send + Sync {
     /// `Unavailable`.
     async fn remove(&self, key: &Key) -> Result<(), StoreFault>;
 
+    /// Removes a record that still has the earlier end of its draft ([`Draft::unread_until`]). Returns whether it was removed.
+    /// # Errors
+    /// `Unavailable`.
+    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault>;
+
     /// From now on every record of the family is gone, and until `until` none can be inserted into it.
     /// # Errors
     /// `Unavailable`.
@@ -211,4 +273,9 @@ pub trait Store: Send + Sync {
     /// Records of a kind that take a place, tombstones included: for admission and metrics. What has expired counts
     /// until its memory is freed.
     fn count(&self, kind: Kind) -> usize;
+
+    /// What the records of a kind take of its capacity. Cheap: it is asked at each admission of a login.
+    fn usage(&self, kind: Kind) -> Usage {
+        Usage { records: self.count(kind), bytes: 0 }
+    }
 }

@@ -31,7 +31,7 @@ impl Lines {
         lines_to(move || written.clone(), format, "info").unwrap()
     }
 
-    fn text(&self) -> String {
+    pub fn text(&self) -> String {
         String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
     }
 

@@ -4,6 +4,7 @@
 
 use tracing::Dispatch;
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::filter::ParseError;
 use tracing_subscriber::fmt::MakeWriter;
 
 use super::TelemetryFault;
@@ -72,8 +73,18 @@ pub fn check_filter(filter: &str) -> Result<(), TelemetryFault> {
     filter_of(filter).map(|_| ())
 }
 
+/// actix-http writes an ERROR line for each request that is not HTTP. `web::connection` counts them instead.
+const LINE_PER_CONNECTION: &str = "actix_http::h1::dispatcher";
+
 fn filter_of(filter: &str) -> Result<EnvFilter, TelemetryFault> {
-    EnvFilter::try_new(filter).map_err(|error| TelemetryFault::Filter { filter: filter.to_owned(), reason: error.to_string() })
+    let fault = |reason: String| TelemetryFault::Filter { filter: filter.to_owned(), reason };
+    let parsed = EnvFilter::try_new(filter).map_err(|error| fault(error.to_string()))?;
+    if filter.contains("actix_http") {
+        // The operator asks for these lines by name.
+        return Ok(parsed);
+    }
+    let off = format!("{LINE_PER_CONNECTION}=off").parse().map_err(|error: ParseError| fault(error.to_string()))?;
+    Ok(parsed.add_directive(off))
 }
 
 #[cfg(test)]
@@ -116,6 +127,20 @@ mod tests {
             assert_eq!((told["level"].as_str(), told["code"].as_str()), (Some(level), Some(code.entry().code)));
             assert_eq!((told["support_id"].as_str(), told["message"].as_str()), (Some("S-1"), Some("it was refused")));
             assert_eq!(untold.get("support_id"), None);
+        }
+    }
+
+    #[test]
+    fn malformed_http_writes_no_line_of_its_own() {
+        for (filter, heard) in [("info", 0), ("debug,passerelle=trace", 0), ("info,actix_http=error", 1)] {
+            let lines = Lines::default();
+            let written = lines.clone();
+            let dispatch = lines_to(move || written.clone(), LineFormat::Json, filter).unwrap();
+            tracing::dispatcher::with_default(&dispatch, || {
+                tracing::error!(target: "actix_http::h1::dispatcher", "stream error: request parse error");
+            });
+            let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            assert_eq!(text.lines().count(), heard, "{filter}");
         }
     }
 

@@ -40,7 +40,8 @@ pub enum Listener {
 }
 
 impl Listener {
-    const fn label(self) -> &'static str {
+    #[must_use]
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Public => "public",
             Self::Private => "private",

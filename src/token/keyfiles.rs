@@ -22,6 +22,7 @@ use super::keyring::{HINT_LIFE, KeyState, Keyring, KeyringFault};
 use super::signing_key::{self, KeyFault, PrivateJwk, SigningKey};
 use super::upstream_keys::{KEPT, SPREAD, UpstreamKeys};
 use crate::env::{Env, Timestamp};
+use crate::identity::pivot::Derivation;
 use crate::protocol::alg::SigningAlg;
 
 /// What is wrong with a key folder, where, and how to mend it. Carries nothing of a key.
@@ -218,7 +219,8 @@ pub fn list(dir: &Path, now: Timestamp) -> Result<Vec<KeyRow>, KeyFileFault> {
     Ok(rows(&tokens, &UpstreamKeys::unchecked(decryption, assertion), now))
 }
 
-/// Writes the key of the pairwise subjects, 256 random bits as 43 base64url characters, unless the file is there.
+/// Writes the key of the pairwise subjects unless the file is there: the latest derivation's prefix, then 256 random bits as
+/// 43 base64url characters.
 ///
 /// # Errors
 /// `Unwritable`, and `Busy` if a temporary file is in the way.
@@ -236,7 +238,7 @@ pub fn create_subject_key(path: &Path, env: &Env) -> Result<SubjectKey, KeyFileF
     if exists() {
         return Ok(SubjectKey::Kept);
     }
-    temporary.finish(env.entropy().token().as_bytes())?;
+    temporary.finish(format!("{}{}", Derivation::KEY_PREFIX, env.entropy().token()).as_bytes())?;
     Ok(SubjectKey::Created)
 }
 

@@ -284,7 +284,7 @@ pub enum Expiry {
 /// Which time claim is wrong.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum TimeFault {
-    #[error("a time claim is missing or not a number")]
+    #[error("exp, nbf or iat is missing, not a number, or out of range")]
     Malformed,
     #[error("it has expired")]
     Expired,

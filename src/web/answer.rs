@@ -2,7 +2,10 @@
 //! content type or a security header of its own.
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, LOCATION, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, CROSS_ORIGIN_OPENER_POLICY, HeaderValue, LOCATION, RETRY_AFTER,
+    WWW_AUTHENTICATE,
+};
 use actix_web::{HttpRequest, HttpResponse};
 
 use super::hub::Hub;
@@ -44,6 +47,15 @@ pub fn page(hub: &Hub, status: u16, locale: Locale, render: impl FnOnce(&Chrome<
         .body(html)
 }
 
+/// A page on which a browser ends outside any login. No other window holds a handle on it. The pages of a login do without
+/// this header: a service provider that opens its login in a pop-up would lose the pop-up.
+#[must_use]
+pub fn landing_page(hub: &Hub, status: u16, locale: Locale, render: impl FnOnce(&Chrome<'_>) -> String) -> HttpResponse {
+    let mut response = page(hub, status, locale, render);
+    response.headers_mut().insert(CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+}
+
 /// A page of the private listener, under a policy as strict. Nothing of it is kept anywhere.
 #[must_use]
 pub fn for_operators(status: u16, nonce: &str, html: String) -> HttpResponse {
@@ -56,7 +68,7 @@ pub fn for_operators(status: u16, nonce: &str, html: String) -> HttpResponse {
         .insert_header(("referrer-policy", "no-referrer"))
         .insert_header(("x-content-type-options", "nosniff"))
         .insert_header(("cross-origin-resource-policy", "same-origin"))
-        .insert_header(("cross-origin-opener-policy", "same-origin"))
+        .insert_header((CROSS_ORIGIN_OPENER_POLICY, "same-origin"))
         .body(html)
 }
 

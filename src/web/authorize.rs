@@ -8,10 +8,13 @@ use super::form::FormFault;
 use super::hub::Hub;
 use super::refused::{self, Whose};
 use super::{form, login, problem};
+use crate::actor::{UNSEEN_LIFE, Unserved};
+use crate::client_network::{self, ClientNetwork};
 use crate::login::Request;
 use crate::protocol::authorize::{self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
+use crate::quota::Over;
 
 pub async fn get(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
     match form::query(request.query_string()) {
@@ -41,7 +44,8 @@ pub async fn older(request: HttpRequest) -> HttpResponse {
 }
 
 async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: RequestForm) -> HttpResponse {
-    if let Err(over) = hub.quotas.request_comes(|| hub.proxies.client(request)) {
+    let client = hub.proxies.client(request);
+    if let Err(over) = hub.quotas.request_comes(client) {
         let client_id = params.one("client_id").ok().flatten().map(Into::into);
         return problem::limited(hub, request, ErrorCode::NetworkLimited, over, client_id.as_ref());
     }
@@ -56,10 +60,17 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
             return to_service_provider(hub, locale(request, &[]), "", redirect.error(code));
         }
     };
-    serve(hub, request, asked, form).await
+    // Behind a proxy that the configuration does not name, everybody comes from its network.
+    let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
+    serve(hub, request, asked, (form, network)).await
 }
 
-async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, form: RequestForm) -> HttpResponse {
+async fn serve(
+    hub: &Hub,
+    request: &HttpRequest,
+    asked: AuthorizationRequest,
+    (form, network): (RequestForm, Option<ClientNetwork>),
+) -> HttpResponse {
     let locale = locale(request, &asked.ui_locales);
     let service = hub.federation.load().service(&asked.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned();
     let client_id = asked.client_id.clone();
@@ -85,10 +96,14 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
         Err(_) if silent => return refuse(&redirect, ErrorCode::ServiceLimited),
         Err(over) => return problem::limited(hub, request, ErrorCode::ServiceLimited, over, Some(&client_id)),
     }
-    let opened = match hub.logins.open(asked, wanted).await {
+    let opened = match hub.logins.open(asked, wanted, network).await {
         Ok(opened) => opened,
         Err(unserved) if silent => return refuse(&redirect, unserved.0),
         // The person learns it here, with a way back; a service provider that is told would only send them again.
+        Err(Unserved(code @ ErrorCode::NetworkCrowded)) => {
+            let over = Over { wait: UNSEEN_LIFE };
+            return problem::limited(hub, request, code, over, Some(&client_id));
+        }
         Err(unserved) => return problem::unserved(hub, request, unserved.0, &client_id),
     };
     if silent {
@@ -102,5 +117,8 @@ async fn serve(hub: &Hub, request: &HttpRequest, asked: AuthorizationRequest, fo
     let mut response = see_other(&problem::interaction(&opened.hash));
     let cookie = hub.cookies.set_login(&opened.hash, &opened.cookie, hub.env.now(), opened.expires_at + login::AFTERLIFE);
     super::login::add_cookie(&mut response, &cookie);
+    for name in hub.cookies.surplus_logins(request) {
+        super::login::add_cookie(&mut response, &hub.cookies.forget_named(&name));
+    }
     response
 }

@@ -5,6 +5,8 @@
 //! address goes into no log, audit line, metric or trace.
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix_web::HttpRequest;
 use actix_web::http::header::{FORWARDED, HeaderMap, HeaderName, X_FORWARDED_FOR};
@@ -21,13 +23,15 @@ const MOST_HOPS: usize = 32;
 pub struct Proxies {
     trusted: Vec<Network>,
     header: Option<AddressHeader>,
+    /// Set once the log has said that a proxy may stand in front which the configuration does not name.
+    has_warned: Arc<AtomicBool>,
 }
 
 impl Proxies {
     #[must_use]
     pub fn of(public: &PublicListener) -> Self {
         let trusted = public.trusted_proxies.iter().filter_map(|text| text.parse().ok()).collect();
-        Self { trusted, header: public.client_address_header }
+        Self { trusted, header: public.client_address_header, has_warned: Arc::default() }
     }
 
     /// Where it comes from. A proxy that says nothing that can be read counts as the client itself.
@@ -35,6 +39,9 @@ impl Proxies {
     pub fn client(&self, request: &HttpRequest) -> IpAddr {
         // Without a peer, as in tests: all such count as one.
         let peer = request.peer_addr().map_or(IpAddr::V6(Ipv6Addr::UNSPECIFIED), |peer| peer.ip());
+        if self.trusted.is_empty() {
+            self.warn_of_unnamed_proxy(request.headers());
+        }
         self.behind(peer, request.headers())
     }
 
@@ -42,6 +49,18 @@ impl Proxies {
     #[must_use]
     pub fn client_network(&self, request: &HttpRequest) -> ClientNetwork {
         ClientNetwork::containing(self.client(request))
+    }
+
+    /// Logs once that requests come with a forwarded address. Not which: anybody can send one.
+    fn warn_of_unnamed_proxy(&self, headers: &HeaderMap) {
+        if (headers.contains_key(X_FORWARDED_FOR) || headers.contains_key(FORWARDED))
+            && !self.has_warned.swap(true, Ordering::Relaxed)
+        {
+            tracing::warn!(
+                "a request carries a forwarded address, and public.trusted_proxies is empty: if a proxy stands in front, limits \
+                 by network count it as one client; name it in public.trusted_proxies (docs/limits.md)"
+            );
+        }
     }
 
     fn behind(&self, peer: IpAddr, headers: &HeaderMap) -> IpAddr {

@@ -5,6 +5,8 @@ use super::*;
 
 fn proxies(header: AddressHeader) -> Proxies {
     Proxies::of(&PublicListener {
+        max_connections: None,
+        max_connections_per_peer: None,
         listen: "127.0.0.1:0".parse().unwrap(),
         trusted_proxies: vec!["10.0.0.0/8".into(), "fd00::/8".into()],
         client_address_header: Some(header),

@@ -15,7 +15,13 @@ use crate::env::Timestamp;
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 
 /// Logins that one browser may have open; the oldest beyond it are closed.
-pub const MOST_LOGINS: usize = 8;
+pub const MAX_OPEN_LOGINS: usize = 8;
+
+/// Login cookies that are read in one request, and that a browser holds after a login has begun.
+pub const MAX_LOGINS_READ: usize = 16;
+
+/// Login cookies beyond those that one answer expires: its header must fit into a proxy's buffer of 4 KiB.
+pub const MAX_EXPIRED: usize = 16;
 
 /// Characters of the hash in a login cookie's name: enough that the few logins of a browser never collide.
 const NAME_LENGTH: usize = 12;
@@ -51,11 +57,40 @@ impl Cookies {
         values.find(|value| InteractionHash::of_cookie(value) == *hash).map(|value| Secret::new(value.to_owned()))
     }
 
-    /// Every login that this browser holds a cookie of.
+    /// Returns the logins that this browser holds cookies of: first the one that the address names, then the newest.
     #[must_use]
-    pub fn logins(&self, request: &HttpRequest) -> Vec<InteractionHash> {
-        let of_login = sent(request).filter(|(name, _)| name.starts_with(&self.login_prefix));
-        of_login.map(|(_, value)| InteractionHash::of_cookie(value)).collect()
+    pub fn held_logins(&self, request: &HttpRequest, named: Option<&InteractionHash>) -> HeldLogins {
+        self.split_logins(request, named, MAX_LOGINS_READ)
+    }
+
+    /// Returns the names of the oldest login cookies, which make room for the one that an answer adds.
+    #[must_use]
+    pub fn surplus_logins(&self, request: &HttpRequest) -> Vec<String> {
+        self.split_logins(request, None, MAX_LOGINS_READ - 1).surplus
+    }
+
+    fn split_logins(&self, request: &HttpRequest, named: Option<&InteractionHash>, most: usize) -> HeldLogins {
+        let mut sent: Vec<(&str, &str)> = sent(request).filter(|(name, _)| self.is_login_name(name)).collect();
+        // Browsers send older cookies first (RFC 6265 §5.4).
+        sent.reverse();
+        if let Some(name) = named.map(|hash| self.login_name(hash)) {
+            sent.sort_by_key(|(sent, _)| *sent != name);
+        }
+        let newest = sent.iter().take(most);
+        let read = newest.map(|(name, value)| (*name, HeldLogin::new(value)));
+        // A value that does not fit its name is no cookie of this hub: nothing is looked up for it.
+        let (read, forged): (Vec<_>, Vec<_>) = read.partition(|(name, login)| self.login_name(&login.hash) == *name);
+        let surplus = sent.iter().skip(most).rev().map(|(name, _)| *name).chain(forged.into_iter().map(|(name, _)| name));
+        HeldLogins {
+            surplus: surplus.take(MAX_EXPIRED).map(str::to_owned).collect(),
+            read: read.into_iter().map(|(_, login)| login).collect(),
+        }
+    }
+
+    fn is_login_name(&self, name: &str) -> bool {
+        let start = name.strip_prefix(&self.login_prefix);
+        let is_of_hash = |c: u8| c.is_ascii_alphanumeric() || c == b'-' || c == b'_';
+        start.is_some_and(|start| start.len() == NAME_LENGTH && start.bytes().all(is_of_hash))
     }
 
     #[must_use]
@@ -73,7 +108,13 @@ impl Cookies {
 
     #[must_use]
     pub fn forget_login(&self, hash: &InteractionHash) -> Cookie<'static> {
-        self.marked(self.login_name(hash), String::new()).max_age(CookieDuration::ZERO).finish()
+        self.forget_named(&self.login_name(hash))
+    }
+
+    /// Expires the cookie of this name.
+    #[must_use]
+    pub fn forget_named(&self, name: &str) -> Cookie<'static> {
+        self.marked(name.to_owned(), String::new()).max_age(CookieDuration::ZERO).finish()
     }
 
     /// A session's end is decided by the hub, so the cookie itself lives as long as the browser does.
@@ -120,6 +161,29 @@ impl Cookies {
     }
 }
 
+/// The login cookies of a request.
+#[derive(Clone, Debug)]
+pub struct HeldLogins {
+    /// At most [`MAX_LOGINS_READ`], the most wanted first.
+    pub read: Vec<HeldLogin>,
+    /// Names of cookies to expire without a look at the store, the oldest first: at most [`MAX_EXPIRED`].
+    pub surplus: Vec<String>,
+}
+
+/// A login that a browser holds the cookie of.
+#[derive(Clone, Debug)]
+pub struct HeldLogin {
+    pub hash: InteractionHash,
+    /// The cookie's value, which proves that the browser began the login.
+    pub value: Secret<String>,
+}
+
+impl HeldLogin {
+    fn new(value: &str) -> Self {
+        Self { hash: InteractionHash::of_cookie(value), value: Secret::new(value.to_owned()) }
+    }
+}
+
 /// Every cookie that came (RFC 6265, 4.2.1). Read by hand: one that a sibling host has set with strange bytes must not
 /// make the others unreadable.
 fn sent(request: &HttpRequest) -> impl Iterator<Item = (&str, &str)> {
@@ -146,6 +210,56 @@ mod tests {
         let forged = Cookie::new(cookies.login_name(&other_hash), "a".repeat(43));
         let request = TestRequest::default().cookie(forged).to_http_request();
         assert!(cookies.proof(&request, &other_hash).is_none());
+    }
+
+    fn held(cookies: &Cookies, request: &HttpRequest, named: Option<&InteractionHash>) -> Vec<InteractionHash> {
+        cookies.held_logins(request, named).read.into_iter().map(|login| login.hash).collect()
+    }
+
+    #[test]
+    fn of_5000_forged_login_cookies_16_are_read_and_16_expired() {
+        let cookies = Cookies::new("hub", true);
+        let values: Vec<String> = (0..5000).map(|n| format!("{n:043}")).collect();
+        let hash = |n: usize| InteractionHash::of_cookie(&values[n]);
+        let header: Vec<String> = (0..5000).map(|n| format!("{}={}", cookies.login_name(&hash(n)), values[n])).collect();
+        let request = TestRequest::default().insert_header((COOKIE, header.join("; "))).to_http_request();
+        let newest: Vec<InteractionHash> = (4984..5000).rev().map(hash).collect();
+        assert_eq!(held(&cookies, &request, None), newest);
+        // The one that the address names comes first, however old.
+        let named = hash(7);
+        let expected: Vec<InteractionHash> = std::iter::once(hash(7)).chain((4985..5000).rev().map(hash)).collect();
+        assert_eq!(held(&cookies, &request, Some(&named)), expected);
+        let surplus = cookies.held_logins(&request, Some(&named)).surplus;
+        assert_eq!(surplus.len(), MAX_EXPIRED);
+        assert_eq!(surplus[0], cookies.login_name(&hash(0)), "the oldest first");
+        assert!(!surplus.contains(&cookies.login_name(&named)));
+    }
+
+    #[test]
+    fn values_that_do_not_fit_their_names_are_expired_and_not_looked_up() {
+        let cookies = Cookies::new("hub", true);
+        let forged = "__Host-hub-login-AAAAAAAAAAAA=x; __Host-hub-login-short=y; __Host-hub-login-<script>AAAA=z";
+        let request = TestRequest::default().insert_header((COOKIE, forged)).to_http_request();
+        let HeldLogins { read, surplus } = cookies.held_logins(&request, None);
+        assert!(read.is_empty());
+        assert_eq!(surplus, ["__Host-hub-login-AAAAAAAAAAAA"], "a name that the hub never gave is left alone");
+    }
+
+    #[test]
+    fn a_browser_that_begins_login_after_login_holds_no_more_than_16_cookies() {
+        let cookies = Cookies::new("hub", true);
+        let mut jar: Vec<(String, String)> = Vec::new();
+        for n in 0..130 {
+            let header: Vec<String> = jar.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let request = TestRequest::default().insert_header((COOKIE, header.join("; "))).to_http_request();
+            for gone in cookies.surplus_logins(&request) {
+                jar.retain(|(name, _)| *name != gone);
+            }
+            let value = format!("{n:043}");
+            jar.push((cookies.login_name(&InteractionHash::of_cookie(&value)), value));
+            assert!(jar.len() <= MAX_LOGINS_READ, "{} cookies after {n} logins", jar.len());
+        }
+        assert_eq!(jar.len(), MAX_LOGINS_READ);
     }
 
     #[test]
@@ -182,6 +296,6 @@ mod tests {
         let header = actix_web::http::header::HeaderValue::from_bytes(&header).unwrap();
         let request = TestRequest::default().insert_header((COOKIE, header)).to_http_request();
         assert!(cookies.proof(&request, &hash).is_some());
-        assert_eq!(cookies.logins(&request), vec![hash]);
+        assert_eq!(held(&cookies, &request, None), [hash]);
     }
 }

@@ -55,6 +55,14 @@ pub fn is_readable(path: &str) -> bool {
     decode(path.as_bytes()).is_ok()
 }
 
+/// Returns true if no percent sequence of a path stands for a character that needs none (RFC 3986 §2.3). actix decodes
+/// such a sequence before it looks for a route, so one address would have many names.
+#[must_use]
+pub fn is_normalized(path: &str) -> bool {
+    let sequences = path.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
+    !sequences.into_iter().any(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'))
+}
+
 /// The pairs of a form body; what is too large is refused before it is all read.
 ///
 /// # Errors

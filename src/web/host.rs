@@ -1,7 +1,11 @@
-//! The one host name that the public listener answers to (decisions 2).
+//! The host names that the listeners answer to: the public one to its own alone, the private one to those that no website
+//! can have.
+
+use std::net::IpAddr;
 
 use actix_web::dev::ServiceRequest;
-use actix_web::http::header;
+use actix_web::http::uri::Authority;
+use actix_web::http::{Version, header};
 use url::Url;
 
 #[derive(Clone, Copy, PartialEq, Eq)]
@@ -34,13 +38,72 @@ impl Host {
         })
     }
 
-    /// The request's own target goes before its Host header (RFC 9112, 3.2.2). Forwarded headers are not looked at.
     pub fn is_meant_by(&self, request: &ServiceRequest) -> bool {
-        let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
-        let asked = request.uri().authority().map(|authority| authority.as_str()).or_else(header);
-        asked.is_some_and(|asked| {
+        requested_authority(request).is_some_and(|asked| {
             let is = |known: &str| asked.eq_ignore_ascii_case(known);
             is(&self.authority) || self.with_default_port.as_deref().is_some_and(is)
         })
+    }
+}
+
+/// The request's own target goes before its Host header (RFC 9112 §3.2.2). Forwarded headers are not looked at.
+fn requested_authority(request: &ServiceRequest) -> Option<&str> {
+    let header = || request.headers().get(header::HOST).and_then(|host| host.to_str().ok());
+    request.uri().authority().map(Authority::as_str).or_else(header)
+}
+
+/// The names by which the private listener is asked: IP addresses, `localhost` and those of `private.hosts`. A website that
+/// has its own name resolve to this machine (DNS rebinding) makes browsers ask for that name.
+#[derive(Debug)]
+pub struct PrivateHosts(Vec<String>);
+
+impl PrivateHosts {
+    #[must_use]
+    pub const fn new(names: Vec<String>) -> Self {
+        Self(names)
+    }
+
+    #[must_use]
+    pub fn is_meant_by(&self, request: &ServiceRequest) -> bool {
+        match requested_authority(request) {
+            Some(asked) => self.contains(asked),
+            // A health check by HTTP/1.0 may name no host; a browser always does.
+            None => request.version() < Version::HTTP_11 && !request.headers().contains_key(header::HOST),
+        }
+    }
+
+    fn contains(&self, authority: &str) -> bool {
+        let Some(parsed) = authority.parse::<Authority>().ok().filter(|_| !authority.contains('@')) else { return false };
+        let host = parsed.host();
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+        let is = |name: &str| host.eq_ignore_ascii_case(name);
+        bare.parse::<IpAddr>().is_ok() || is("localhost") || self.0.iter().any(|name| is(name))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_rebound_name_is_not_one_of_the_private_listener() {
+        let hosts = PrivateHosts::new(vec!["hub-1.internal".to_owned()]);
+        for (authority, is_one) in [
+            ("127.0.0.1:9090", true),
+            ("10.1.2.3", true),
+            ("[::1]:9090", true),
+            ("localhost:9090", true),
+            ("LOCALHOST", true),
+            ("hub-1.internal:9090", true),
+            ("Hub-1.Internal", true),
+            ("hub-2.internal", false),
+            ("rebound.example:9090", false),
+            ("localhost.rebound.example", false),
+            ("127.0.0.1.rebound.example", false),
+            ("localhost@rebound.example", false),
+            ("", false),
+        ] {
+            assert_eq!(hosts.contains(authority), is_one, "{authority}");
+        }
     }
 }

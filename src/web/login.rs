@@ -10,8 +10,10 @@ use actix_web::http::header::SET_COOKIE;
 use actix_web::{HttpRequest, HttpResponse, web};
 
 use super::answer::{locale, page, see_other, to_service_provider};
+use super::cookies::HeldLogin;
 use super::csrf::{self, Purpose};
 use super::form::FormFault;
+use super::held_logins::{self, LoginByState};
 use super::hub::Hub;
 use super::last_choice::{self, Wish};
 use super::refused::{self, Whose};
@@ -23,8 +25,6 @@ use crate::login::{Answer, Consent, ConsentAnswer, Request, Return};
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::{Params, Repeated};
-use crate::telemetry::trace;
-use crate::web::cookies::MOST_LOGINS;
 
 /// A login's cookie stays this long after its end, so that a repeated step can still be answered.
 pub const AFTERLIFE: Duration = Duration::from_secs(60);
@@ -45,11 +45,8 @@ pub async fn look(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<Str
         Ok(proof) => proof,
         Err(refusal) => return refusal,
     };
-    let closed = close_the_oldest(&hub, &request).await;
     let mut response = step(&hub, &request, &hash, &cookie, Request::Look { reuse: None }, From::Page).await;
-    for cookie in &closed {
-        add_cookie(&mut response, cookie);
-    }
+    held_logins::close_oldest(&hub, &request, &hash, &mut response).await;
     response
 }
 
@@ -77,32 +74,64 @@ pub async fn cancel(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
 
 /// `GET /api/v2/callback/{connector}`: the browser is back from an identity provider.
 pub async fn callback(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
-    let params = match form::query(request.query_string()) {
-        Ok(params) => params,
-        Err(fault) => return problem::bad_request(&hub, &request, fault.code()),
-    };
-    let read = || -> Result<_, Repeated> {
-        let owned = |name| Ok::<_, Repeated>(params.one(name)?.map(str::to_owned));
-        let arrival = Arrival {
-            code: owned("code")?.map(Secret::new),
-            iss: owned("iss")?,
-            error: owned("error")?,
-            error_description: owned("error_description")?,
-        };
-        Ok((owned("state")?, arrival))
-    };
-    let Ok((Some(state), arrival)) = read() else {
-        return problem::bad_request(&hub, &request, ErrorCode::StateUnknown);
-    };
-    // Our states begin with the interactionHash: that, and not the state itself, finds the cookie.
-    let hash = state.get(..43).unwrap_or_default().to_owned();
-    let (hash, cookie) = match prove(&hub, &request, &hash).await {
-        Ok(proof) => proof,
-        Err(refusal) => return refusal,
-    };
     let connector = ConnectorId::new(path.into_inner());
     let network = hub.proxies.client_network(&request);
-    step(&hub, &request, &hash, &cookie, Request::Return(Return { connector, state, arrival, network }), From::Callback).await
+    let held = hub.cookies.held_logins(&request, None);
+    let answer = callback_params(&request);
+    let mut response = match (answer, held.read.as_slice()) {
+        // The rule, at no store call: the step itself compares the state.
+        (Some((state, arrival)), [HeldLogin { hash, value }]) => {
+            let back = Return { connector, state, arrival, network };
+            step(&hub, &request, hash, value, Request::Return(back), From::Callback).await
+        }
+        (answer, _) => {
+            let state = answer.as_ref().map(|(state, _)| state.as_str());
+            match (held_logins::find_by_state(&hub, &held, state).await, answer) {
+                (Ok(LoginByState::Expecting(hash, cookie, _)), Some((state, arrival))) => {
+                    let back = Return { connector, state, arrival, network };
+                    step(&hub, &request, &hash, &cookie, Request::Return(back), From::Callback).await
+                }
+                (Ok(found), answer) => unusable_answer(&hub, &request, found, answer.is_some(), &connector),
+                (Err(code), _) => problem::outside(&hub, &request, code),
+            }
+        }
+    };
+    held_logins::expire_surplus(&hub, &held, &mut response);
+    response
+}
+
+/// The `state` and the rest of an identity provider's answer; `None` if `state` is missing or empty, or a parameter is
+/// malformed or repeated (RFC 6749 §3.1).
+fn callback_params(request: &HttpRequest) -> Option<(String, Arrival)> {
+    let params = form::query(request.query_string()).ok()?;
+    let owned = |name| params.one(name).ok().map(|value| value.map(str::to_owned));
+    let arrival = Arrival {
+        code: owned("code")?.map(Secret::new),
+        iss: owned("iss")?,
+        error: owned("error")?,
+        error_description: owned("error_description")?,
+    };
+    Some((owned("state")??, arrival))
+}
+
+/// An answer that no login of this browser waits for: the way back to the one that can go on, if there is one.
+fn unusable_answer(
+    hub: &Hub,
+    request: &HttpRequest,
+    found: LoginByState,
+    has_state: bool,
+    connector: &ConnectorId,
+) -> HttpResponse {
+    let code = if has_state { ErrorCode::StateUnknown } else { ErrorCode::IdpStateUnusable };
+    match found {
+        LoginByState::Expecting(hash, _, standing) | LoginByState::OtherLive(hash, standing) => {
+            problem::unusable_answer(hub, request, code, connector, (&hash, &standing))
+        }
+        LoginByState::OtherEnded(_) | LoginByState::None if has_state => {
+            problem::outside(hub, request, ErrorCode::LoginOtherBrowser)
+        }
+        LoginByState::OtherEnded(_) | LoginByState::None => problem::outside(hub, request, code),
+    }
 }
 
 /// `GET /api/v2/interaction/{hash}/consent`.
@@ -243,30 +272,6 @@ pub fn respond(
         add_cookie(&mut response, &hub.cookies.set_login(hash, cookie, now, now + AFTERLIFE));
     }
     response
-}
-
-/// More than eight logins in one browser: the oldest are closed, and their tabs say so when they are next used.
-async fn close_the_oldest(hub: &Hub, request: &HttpRequest) -> Vec<Cookie<'static>> {
-    let held = hub.cookies.logins(request);
-    if held.len() <= MOST_LOGINS {
-        return Vec::new();
-    }
-    let mut open = Vec::new();
-    let mut forgotten = Vec::new();
-    for hash in held {
-        match hub.logins.glance(&hash).await {
-            Ok(Some(standing)) if !standing.over && !standing.failed => open.push((standing.opened_at, hash)),
-            Ok(Some(_)) | Err(_) => {}
-            Ok(None) => forgotten.push(hub.cookies.forget_login(&hash)),
-        }
-    }
-    open.sort_by_key(|(opened_at, _)| *opened_at);
-    let surplus = open.len().saturating_sub(MOST_LOGINS);
-    for (_, hash) in open.into_iter().take(surplus) {
-        // Its cookie stays until the login's end: it proves the tab that will be told why.
-        let _told_later = trace::apart(hub.logins.step(&hash, Request::Displace, None)).await;
-    }
-    forgotten
 }
 
 fn fragment_free(location: &str, from: From) -> String {

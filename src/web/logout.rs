@@ -8,7 +8,7 @@ use actix_web::http::header::CONTENT_TYPE;
 use actix_web::{HttpRequest, HttpResponse, web};
 use url::form_urlencoded::Serializer;
 
-use super::answer::{locale, page, see_other};
+use super::answer::{landing_page, locale, see_other};
 use super::csrf::{self, Purpose};
 use super::form::FormFault;
 use super::hub::Hub;
@@ -186,7 +186,7 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
             hub.metrics.logout("asked");
             hub.grants.audit.tell(|| destination.service_provider.iter().fold(Event::of(Name::LogoutAsked), Event::sp));
             let question = question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
-            return page(hub, 200, locale, |chrome| question.render(chrome));
+            return landing_page(hub, 200, locale, |chrome| question.render(chrome));
         }
         (Verdict::AskFirst | Verdict::LogOut, _, Some(cookie), Some(session)) => {
             hub.logouts.log_out(cookie, &session, &destination).await
@@ -252,7 +252,7 @@ fn logged_out(hub: &Hub, locale: Locale, destination: Option<&Destination>, unre
         way: service.map(|service| Way::ServiceHome { href: service.registration.home_page.clone() }),
         unreached: unreached.filter(|id| hub.connectors.sandbox_offer(id).is_none()).and_then(name),
     };
-    page(hub, 200, locale, |chrome| logged_out.render(chrome))
+    landing_page(hub, 200, locale, |chrome| logged_out.render(chrome))
 }
 
 fn question(

@@ -16,16 +16,19 @@
 //! | [`admin`] | admin/blocks, admin/connectors, on the other listener |
 //! | [`window`] | admin/, admin/status, admin/config, admin/logins, on the other listener |
 //! | [`private`] | livez, readyz, metrics, on the other listener |
+//! | [`mod@connection`] | none: the connections that requests arrive by |
 
 pub mod admin;
 pub mod answer;
 pub mod assets;
 pub mod authorize;
 pub mod client_address;
+pub mod connection;
 pub mod cookies;
 pub mod csrf;
 pub mod form;
-mod host;
+mod held_logins;
+pub mod host;
 pub mod hub;
 pub mod introspection;
 pub mod last_choice;

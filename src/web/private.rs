@@ -8,16 +8,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use actix_web::body::BoxBody;
-use actix_web::dev::{HttpServiceFactory, ServiceRequest};
+use actix_web::dev::{HttpServiceFactory, ServiceRequest, ServiceResponse};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data, ServiceConfig};
-use actix_web::{HttpResponse, http::StatusCode};
+use actix_web::{Error, HttpResponse, http::StatusCode};
 use serde::{Deserialize, Serialize};
 use tokio::time::Instant;
 
 use crate::config::outline::Outline;
+use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::{Listener, Metrics};
+use crate::web::host::PrivateHosts;
 use crate::web::shell::count;
+use crate::web::{admin, form};
 
 /// `Err` says, for an operator, why not.
 type Check = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -161,6 +164,34 @@ impl fmt::Debug for Readiness {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_list().entries(self.checks.iter().map(|(name, _)| name)).finish()
     }
+}
+
+/// The middleware around the private application: 421 for a host name that is none of its own, 404 for an address that
+/// encodes what needs no encoding. Only then is a request anybody's.
+///
+/// # Errors
+/// The handler's.
+pub async fn admit(
+    hosts: Arc<PrivateHosts>,
+    metrics: Arc<Metrics>,
+    request: ServiceRequest,
+    next: Next<BoxBody>,
+) -> Result<ServiceResponse<BoxBody>, Error> {
+    let code = match () {
+        () if !hosts.is_meant_by(&request) => ErrorCode::UnknownHost,
+        () if !form::is_normalized(request.path()) => ErrorCode::NotFound,
+        () => return next.call(request).await,
+    };
+    let (started, details) = (
+        Instant::now(),
+        match code {
+            ErrorCode::UnknownHost => vec!["ask by an IP address or localhost, or add the name to private.hosts".to_owned()],
+            _ => Vec::new(),
+        },
+    );
+    let answer = Ok(request.into_response(admin::refused(code, details, None)));
+    count(&metrics, Listener::Private, &answer, started);
+    answer
 }
 
 /// Adds the three paths, and `more` that is counted as they are, to the private application. Its scope takes every path: whatever else that application serves

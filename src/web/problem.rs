@@ -4,7 +4,7 @@
 use actix_web::http::header::{HeaderValue, RETRY_AFTER};
 use actix_web::{HttpRequest, HttpResponse};
 
-use super::answer::{BASE_PATH, locale, page};
+use super::answer::{BASE_PATH, landing_page, locale, page};
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
 use super::pages::{Chrome, ClaimName, Detail, ErrorPage, Field, Leave, Locale, Theme, Way, negotiate};
@@ -13,7 +13,7 @@ use super::shell::Head;
 use super::view;
 use crate::actor::{Ended, Standing};
 use crate::env::Env;
-use crate::ids::{ClientId, InteractionHash, Secret, SupportId};
+use crate::ids::{ClientId, ConnectorId, InteractionHash, Secret, SupportId};
 use crate::login::{self, Problem};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::discovery::path;
@@ -61,21 +61,45 @@ fn malformed(hub: &Hub, request: &HttpRequest, precise: ErrorCode, ways: Vec<Way
 pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpResponse {
     let error = plain(hub, code);
     refused::tell(hub, request, Whose::page(&error.support_id), code, "a request was refused");
-    respond(hub, locale(request, &[]), &error)
+    match code {
+        ErrorCode::NotFound | ErrorCode::MethodNotAllowed => {
+            landing_page(hub, code.entry().status, locale(request, &[]), |chrome| error.render(chrome))
+        }
+        _ => respond(hub, locale(request, &[]), &error),
+    }
 }
 
-/// A browser that can't prove that the login is its own: all it gets is the way to the service's home page.
+/// A browser that can't prove that the login is its own. The page names no service and shows no way to one: the address may
+/// come from a stranger who wants to know where the login leads.
 pub async fn other_browser(hub: &Hub, request: &HttpRequest, hash: &InteractionHash) -> HttpResponse {
     let standing = match hub.logins.glance(hash).await {
         Ok(Some(standing)) => standing,
         Ok(None) => return outside(hub, request, ErrorCode::LoginUnknown),
         Err(code) => return ended(hub, request, hash, Ended::Hub(code)),
     };
-    let locale = locale(request, &standing.ui_locales);
-    let mut error = about(hub, ErrorCode::LoginOtherBrowser, &standing, locale);
-    error.ways = home(hub, &standing).into_iter().collect();
+    // A tab whose login was closed, together with its cookie, because younger ones are open.
+    let code = if standing.displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
+    let error = ErrorPage { support_id: standing.support_id.to_string(), ..plain(hub, code) };
     let whose = Whose { client_id: Some(&standing.client_id), login: Some(hash), ..Whose::page(&error.support_id) };
     refused::tell(hub, request, whose, error.code, "a browser without the login's cookie was refused");
+    respond(hub, locale(request, &[]), &error)
+}
+
+/// An identity provider's answer that belongs to no login of this browser, with the way back to the one that can go on.
+#[must_use]
+pub fn unusable_answer(
+    hub: &Hub,
+    request: &HttpRequest,
+    code: ErrorCode,
+    connector: &ConnectorId,
+    (hash, standing): (&InteractionHash, &Standing),
+) -> HttpResponse {
+    let locale = locale(request, &standing.ui_locales);
+    let mut error = about(hub, code, standing, locale);
+    error.provider = hub.connectors.name(connector).map(|name| locale.pick(&name).to_owned());
+    error.ways = vec![Way::Continue { href: interaction(hash) }];
+    let whose = Whose { client_id: Some(&standing.client_id), login: Some(hash), ..Whose::page(&error.support_id) };
+    refused::tell(hub, request, whose, code, "an identity provider's answer could not be used");
     respond(hub, locale, &error)
 }
 

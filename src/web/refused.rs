@@ -8,7 +8,6 @@ use super::hub::Hub;
 use crate::audit::{Event, Name};
 use crate::ids::{ClientId, InteractionHash, SupportId};
 use crate::protocol::catalogue::ErrorCode;
-use crate::protocol::discovery::path;
 use crate::telemetry;
 
 /// What is known of who was refused. Only what is registered or was proven.
@@ -36,7 +35,7 @@ pub fn tell(hub: &Hub, request: &HttpRequest, whose: Whose<'_>, code: ErrorCode,
 
 /// Tells the audit log alone, where the log has a line of its own.
 pub fn audit(hub: &Hub, request: &HttpRequest, whose: Whose<'_>, code: ErrorCode) {
-    let Some(name) = event_at(request.path(), code) else {
+    let Some(name) = event_of(request, code) else {
         // No business event, but a page with a support id on it.
         let event = |id| Event::of(Name::StepRefused).code(code).support_id(&SupportId::new(id));
         hub.grants.audit.remember_some(|| whose.support_id.filter(|_| is_somebodys(code)).map(event));
@@ -62,20 +61,11 @@ const fn is_somebodys(code: ErrorCode) -> bool {
     !matches!(code, ErrorCode::NotFound | ErrorCode::MethodNotAllowed)
 }
 
-/// `None` for what is no business of anybody: addresses and methods that there are not.
-fn event_at(address: &str, code: ErrorCode) -> Option<Name> {
-    if !is_somebodys(code) {
-        return None;
-    }
-    Some(match address {
-        path::AUTHORIZE => Name::AuthorizationRefused,
-        path::TOKEN => Name::TokenRefused,
-        path::USERINFO => Name::UserinfoRefused,
-        path::INTROSPECTION => Name::IntrospectionRefused,
-        path::REVOCATION => Name::RevocationRefused,
-        _ if address.starts_with("/api/v2/callback/") => Name::CallbackRefused,
-        _ if address.starts_with("/api/v2/interaction/") || address.starts_with("/connectors/") => Name::StepRefused,
-        _ if address.starts_with(path::END_SESSION) => Name::LogoutRefused,
-        _ => return None,
-    })
+/// What the audit log calls a refusal at a route; registered with the route, so that no spelling of an address escapes it.
+#[derive(Clone, Copy, Debug)]
+pub struct RefusalEvent(pub Option<Name>);
+
+/// `None` where the route's refusals are no business event, and for addresses and methods that do not exist.
+fn event_of(request: &HttpRequest, code: ErrorCode) -> Option<Name> {
+    request.app_data::<RefusalEvent>().filter(|_| is_somebodys(code))?.0
 }

@@ -11,12 +11,12 @@ use actix_web::{HttpRequest, HttpResponse, web};
 use super::answer::{BASE_PATH, locale, page, see_other};
 use super::csrf::{self, Purpose};
 use super::form::FormFault;
+use super::held_logins::{self, LoginByState};
 use super::hub::Hub;
-use super::login::prove;
 use super::pages::{Field, SignInPage, SignInTrouble};
 use super::refused::{self, Whose};
 use super::{form, problem};
-use crate::actor::{Ended, SignInOutcome, Standing, TypedIn};
+use crate::actor::{SignInOutcome, Standing, TypedIn};
 use crate::audit::{Event, Name};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::protocol::catalogue::ErrorCode;
@@ -69,7 +69,8 @@ pub async fn submit(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
         }
     };
     let network = hub.proxies.client_network(&request);
-    let typed = TypedIn { state: visit.state.clone(), username: Secret::new(username.clone()), password, network };
+    let (login, state) = (visit.hash.clone(), visit.state.clone());
+    let typed = TypedIn { login, state, username: Secret::new(username.clone()), password, network };
     let outcome = hub.connectors.sign_in(&visit.connector, typed, &visit.standing).await;
     if matches!(outcome, SignInOutcome::Refused | SignInOutcome::Wait(_)) {
         hub.grants.audit.tell(|| {
@@ -102,12 +103,15 @@ async fn visit(hub: &Hub, request: &HttpRequest, connector: String, state: Optio
     let Some(state) = state else {
         return Err(problem::bad_request(hub, request, ErrorCode::StateUnknown));
     };
-    // Our states begin with the interactionHash: that finds the cookie, as at the callback.
-    let (hash, cookie) = prove(hub, request, state.get(..43).unwrap_or_default()).await?;
-    let standing = match hub.logins.glance(&hash).await {
-        Ok(Some(standing)) => standing,
-        Ok(None) => return Err(problem::outside(hub, request, ErrorCode::LoginUnknown)),
-        Err(code) => return Err(problem::ended(hub, request, &hash, Ended::Hub(code))),
+    let held = hub.cookies.held_logins(request, None);
+    let (hash, cookie, standing) = match held_logins::find_by_state(hub, &held, Some(state)).await {
+        Ok(LoginByState::Expecting(hash, cookie, standing)) => (hash, cookie, standing),
+        // The page of an older attempt: the login itself says where it stands.
+        Ok(LoginByState::OtherLive(hash, _) | LoginByState::OtherEnded(hash)) => {
+            return Err(see_other(&problem::interaction(&hash)));
+        }
+        Ok(LoginByState::None) => return Err(problem::outside(hub, request, ErrorCode::LoginOtherBrowser)),
+        Err(code) => return Err(problem::outside(hub, request, code)),
     };
     // One that is over, or a connector that was closed meanwhile, is told about where every login stands.
     if !hub.connectors.admits(&connector, &standing) {

@@ -22,7 +22,7 @@ pub fn choice(
     wish: &Wish,
 ) -> ChoicePage {
     let federation = hub.federation.load();
-    let entries = hub.connectors.choices(&standing.client_id, standing.level, locale.language());
+    let entries = hub.connectors.choices(&standing.client_id, standing.demand, locale.language());
     let candidates = entries.iter().map(|entry| Candidate {
         id: entry.id.as_str(),
         name: locale.pick(&entry.shown.name),
@@ -32,6 +32,7 @@ pub fn choice(
             Obstacle::Blocked(word) => refusal(locale, word),
             Obstacle::NotForThisService => Refusal::NotForThisService,
             Obstacle::LevelTooLow => Refusal::TooLow,
+            Obstacle::ReauthenticationUnproven => Refusal::NoReauthentication,
             Obstacle::Failing => Refusal::InTrouble,
         }),
         trouble: (entry.standing != Condition::Well).then_some(Trouble::Recent),
@@ -48,7 +49,7 @@ pub fn choice(
         service: service(hub, locale, standing),
         forget_csrf: csrf::token(cookie, Purpose::Forget, ""),
         service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
-        level: standing.level,
+        level: standing.demand.level,
         arrangement: arrange(&candidates, &headings, wish.last_used.as_ref().map(ConnectorId::as_str), &wish.asked),
         banner: banner.map(|banner| Banner {
             message: banner.connector.as_ref().and_then(|id| word(hub, locale, standing, id)),

@@ -34,12 +34,12 @@ async fn login_csrf_does_not_sign_the_victim_in_as_the_attacker() {
     let (attacker, victim) = (hub.browser(), hub.browser());
     let callback = callback_of(&attacker, "amandier", "jean").await;
     let page = victim.open(&callback).await.told(403, "Y420002");
-    assert_eq!(page.links(), [home_page("bakery")]);
-    assert!(page.forms().is_empty());
+    assert!(page.links().is_empty() && page.forms().is_empty());
     assert!(victim.session().is_none() && victim.logins().is_empty());
     // The same with a login of the victim's own open.
     let own = victim.authorize(&Authorize::by("bakery")).await;
-    victim.open(&callback).await.told(403, "Y420002");
+    let page = victim.open(&callback).await.told(400, "Y420003");
+    assert_eq!(page.links(), [own.url.as_str()], "the way back to the victim's own login");
     let received = own.finish_as("angela").await;
     assert_eq!(hub.family_name("bakery", &received).await, "DUBOIS");
     // The attempt is still the attacker's own, and untouched.
@@ -53,18 +53,17 @@ async fn a_forged_callback_leaves_the_real_one_alone() {
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let real = answered_by(&browser, &sandbox, "angela").await;
     let state = parameter(&real, "state");
-    let forged_state = format!("{}{}", &state[..43], "A".repeat(43));
     for forged in [
-        real.replace(&state, &forged_state),
-        real.replace(&state, &state[..43]),
+        real.replace(&state, &"A".repeat(43)),
+        real.replace(&state, &"A".repeat(86)),
+        real.replace(&state, &state[..42]),
         real.replace("/callback/amandier", "/callback/belvedere"), // mix-up
         real.replace("/callback/amandier", "/callback/nobody"),
     ] {
         let page = browser.open(&forged).await.told(400, "Y420003");
         assert!(page.links()[0].starts_with("/api/v2/interaction/"));
     }
-    browser.open(&real.replace(&state, "")).await.told(400, "Y000400");
-    browser.open(&real.replace(&state, &"A".repeat(86))).await.told(404, "Y420001");
+    browser.open(&real.replace(&state, "")).await.told(400, "Y020330");
     assert!(browser.open(&real).await.is_consent());
 }
 
@@ -271,9 +270,9 @@ async fn parameter_pollution_is_refused() {
     let sandbox = choice.choose("amandier").await;
     let callback = answered_by(&browser, &sandbox, "angela").await;
     for name in ["code", "iss"] {
-        browser.open(&format!("{callback}&{name}=other")).await.told(400, "Y000400");
+        browser.open(&format!("{callback}&{name}=other")).await.told(400, "Y020330");
     }
-    browser.open(&format!("{callback}&state={}", "A".repeat(86))).await.told(400, "Y000400");
+    browser.open(&format!("{callback}&state={}", "A".repeat(86))).await.told(400, "Y020330");
     let consent = browser.open(&callback).await;
     let mut both = consent.consenting("no");
     both.fields.push(("answer".into(), "yes".into()));
@@ -341,4 +340,89 @@ async fn a_stolen_code_is_burnt_by_another_services_try() {
     let answer = hub.redeem_at("library", &redirect_uri("bakery"), received.code()).await;
     assert_eq!((answer.status, answer.body.contains("\"invalid_grant\"")), (400, true), "{}", answer.body);
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
+}
+
+#[actix_web::test]
+async fn the_state_says_nothing_about_the_interaction() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
+    let hash = hash_of(&choice.url).to_owned();
+    let sandbox = choice.choose("amandier").await;
+    let state = parameter(&sandbox.url, "state");
+    assert_eq!(state.len(), 43, "256 bits");
+    for start in 0..=hash.len() - 8 {
+        assert!(!sandbox.url.contains(&hash[start..start + 8]), "a part of the address at {start}");
+    }
+    // Whoever has the state, and takes it for an address, learns nothing.
+    let stranger = hub.browser();
+    stranger.open(&format!("/api/v2/interaction/{state}")).await.told(404, "Y420001");
+}
+
+#[actix_web::test]
+async fn a_browser_without_the_cookie_gets_a_page_that_names_no_service() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let choice = browser.authorize(&Authorize::by("bakery").with("ui_locales", "fr")).await;
+    let address = choice.url.clone();
+    let callback = callback_of(&browser, "amandier", "jean").await;
+    for opened in [address, callback.clone(), callback.replace("state=", "state=x")] {
+        let stranger = hub.browser();
+        let page = stranger.open(&opened).await.told(403, "Y420002");
+        assert!(page.links().is_empty() && page.forms().is_empty(), "{opened}");
+        assert!(page.answer.body.contains("lang=\"en\""), "the wish of the service for a language shows nowhere");
+        let (name, home) = ("akery", home_page("bakery"));
+        assert!(!page.answer.body.contains(name) && !page.answer.body.contains(&home), "{opened}: {}", page.answer.body);
+    }
+}
+
+#[actix_web::test]
+async fn an_unusable_answer_says_whose_fault_it_is_and_leads_back_to_the_live_login() {
+    let hub = TestHub::start().await;
+    for several in [false, true] {
+        let browser = hub.browser();
+        if several {
+            let over = browser.authorize(&Authorize::by("clinic")).await;
+            over.cancel().await.received();
+            browser.authorize(&Authorize::by("library")).await;
+            hub.advance(std::time::Duration::from_secs(1));
+        }
+        let choice = browser.authorize(&Authorize::by("bakery")).await;
+        let address = choice.url.clone();
+        choice.choose("amandier").await;
+        let callback = "/api/v2/callback/amandier";
+        for (query, code) in [
+            ("code=c", "Y020330"),
+            ("code=c&state=", "Y020330"),
+            ("code=c&state=a&state=b", "Y020330"),
+            ("code=c&state=unknown", "Y420003"),
+        ] {
+            let page = browser.open(&format!("{callback}?{query}")).await.told(400, code);
+            if !several {
+                assert_eq!(page.links(), [address.as_str()], "{query}");
+            }
+            assert!(page.links()[0].starts_with("/api/v2/interaction/"), "{query}");
+            let body = &page.answer.body;
+            assert!(body.contains("This is not the service’s fault"), "{query}: {body}");
+            assert!(browser.open(&page.links()[0]).await.is_choice(), "{query}: the login goes on");
+        }
+    }
+    // Without a login under way the page is as true, and leads nowhere.
+    let stranger = hub.browser();
+    let page = stranger.open("/api/v2/callback/amandier?code=c").await.told(400, "Y020330");
+    assert!(page.links().is_empty() && page.forms().is_empty());
+    assert!(page.answer.body.contains("no sign-in is under way"));
+}
+
+#[actix_web::test]
+async fn a_service_that_wanted_another_user_hears_so() {
+    let hub = TestHub::start().await;
+    let browser = hub.browser();
+    let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let hint = hub.tokens("bakery", &received).await.raw_id_token;
+    let request = Authorize::by("bakery").with("id_token_hint", &hint);
+    let received = hub.browser().authorize(&request).await.choose("amandier").await.sign_in_as("jean").await.received();
+    assert_eq!(received.error_at("bakery"), "login_required");
+    let said = received.fields["error_description"].as_str();
+    assert_eq!(said, "The authenticated user is not the one that id_token_hint or claims ask for.");
 }

@@ -9,6 +9,7 @@ use passerelle::audit::report::Verdict;
 use passerelle::audit::verify::{Chains, Kept, Verifier};
 use passerelle::token::keyfiles;
 use passerelle::token::verify::VerificationKeys;
+use passerelle::web::{Sandbox, routes};
 use serde_json::{Value, json};
 use url::form_urlencoded::Serializer;
 
@@ -281,4 +282,44 @@ async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
     verifier.read("audit.jsonl", &mut text.as_bytes()).unwrap();
     let report = verifier.finish();
     assert_eq!((report.verdict(), report.findings.len()), (Verdict::Whole, 0), "{report:?}");
+}
+
+/// A route is registered together with what the audit log calls its refusals; here each of them is refused once.
+#[actix_web::test]
+async fn the_refusal_of_every_route_is_recorded() {
+    let hub = hub().await;
+    let form = ("content-type", "application/x-www-form-urlencoded");
+    // Twice: no address takes a parameter that is repeated.
+    let repeated = "state=x&state=y&client_id=x&client_id=y&token=x&token=y&csrf=x&csrf=y";
+    let mut refused = 0;
+    for endpoint in routes::endpoints(Sandbox::On) {
+        let Some(name) = endpoint.refusal else { continue };
+        let path = endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", "nowhere");
+        for method in endpoint.methods() {
+            let request = match method {
+                "GET" => TestRequest::get().uri(&format!("{path}?{repeated}")),
+                _ => TestRequest::post().uri(&path).insert_header(form).set_payload(repeated),
+            };
+            let answer = hub.send(request).await;
+            assert!(answer.status >= 400, "{method} {path}: {}", answer.status);
+            refused += 1;
+            let names = hub.audit_names();
+            assert_eq!((names.len(), names.last().unwrap().as_str()), (refused, name.as_str()), "{method} {path}");
+        }
+    }
+    assert!(refused > 20, "{refused}");
+}
+
+#[actix_web::test]
+async fn a_percent_encoded_address_leads_nowhere() {
+    let hub = hub().await;
+    for address in ["/api/v2/%74oken", "/api/v2/toke%6e", "/api/v2/session/%65nd", "/api/v2/callback/am%61ndier?state=x&code=y"] {
+        let form = ("content-type", "application/x-www-form-urlencoded");
+        let answers = [
+            hub.send(TestRequest::get().uri(address)).await,
+            hub.send(TestRequest::post().uri(address).insert_header(form).set_payload("client_id=x")).await,
+        ];
+        assert_eq!(answers.map(|answer| answer.status), [404, 404], "{address}");
+    }
+    assert_eq!(hub.audit_names(), Vec::<String>::new());
 }

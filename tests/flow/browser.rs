@@ -7,6 +7,7 @@ use std::time::Duration;
 use actix_web::cookie::Cookie;
 use actix_web::test::TestRequest;
 use passerelle::env::Timestamp;
+use passerelle::ids::InteractionHash;
 use url::form_urlencoded::{Serializer, parse};
 
 use super::federation::BASE;
@@ -25,6 +26,8 @@ pub struct Browser<'h> {
 
 struct Kept {
     value: String,
+    /// Counts the cookies that were created before.
+    created: usize,
     until: Option<Timestamp>,
 }
 
@@ -114,7 +117,10 @@ impl<'h> Browser<'h> {
             if life == Some(Duration::ZERO) {
                 cookies.remove(cookie.name());
             } else {
-                let kept = Kept { value: cookie.value().to_owned(), until: life.map(|life| now + life) };
+                let value = cookie.value().to_owned();
+                // One that is set again keeps its place (RFC 6265 §5.3, step 11.3).
+                let created = cookies.get(cookie.name()).map_or_else(|| next(&cookies), |kept| kept.created);
+                let kept = Kept { value, created, until: life.map(|life| now + life) };
                 cookies.insert(cookie.name().to_owned(), kept);
             }
         }
@@ -124,7 +130,9 @@ impl<'h> Browser<'h> {
         let now = self.hub.now();
         let mut cookies = self.cookies.borrow_mut();
         cookies.retain(|_, kept| kept.until.is_none_or(|until| now < until));
-        cookies.iter().map(|(name, kept)| format!("{name}={}", kept.value)).collect::<Vec<_>>().join("; ")
+        let mut sent: Vec<_> = cookies.iter().collect();
+        sent.sort_by_key(|(_, kept)| kept.created);
+        sent.into_iter().map(|(name, kept)| format!("{name}={}", kept.value)).collect::<Vec<_>>().join("; ")
     }
 
     pub fn session(&self) -> Option<String> {
@@ -137,7 +145,9 @@ impl<'h> Browser<'h> {
     }
 
     pub fn plant(&self, name: &str, value: &str) {
-        self.cookies.borrow_mut().insert(name.to_owned(), Kept { value: value.to_owned(), until: None });
+        let mut cookies = self.cookies.borrow_mut();
+        let created = next(&cookies);
+        cookies.insert(name.to_owned(), Kept { value: value.to_owned(), created, until: None });
     }
 
     pub fn cookie(&self, name: &str) -> Option<String> {
@@ -149,6 +159,13 @@ impl<'h> Browser<'h> {
         let cookies = self.cookies.borrow();
         let logins = cookies.iter().filter(|(name, _)| name.starts_with(LOGIN));
         logins.map(|(name, kept)| (name.clone(), kept.value.clone())).collect()
+    }
+
+    /// The address of the only login's page.
+    pub fn interaction(&self) -> String {
+        let logins = self.logins();
+        let [(_, value)] = logins.as_slice() else { panic!("{} logins", logins.len()) };
+        format!("/api/v2/interaction/{}", InteractionHash::of_cookie(value))
     }
 
     /// How long the only login's cookie has still to live.
@@ -307,6 +324,10 @@ impl<'b> Page<'b> {
     fn summary(&self) -> String {
         format!("{} {:?}", self.answer.status, markup::texts(&self.answer.body, "p"))
     }
+}
+
+fn next(cookies: &BTreeMap<String, Kept>) -> usize {
+    cookies.values().map(|kept| kept.created + 1).max().unwrap_or_default()
 }
 
 /// The path of an address inside the hub.

@@ -193,3 +193,78 @@ async fn going_to_another_hub_gives_no_second_share() {
     hub.advance(60 * SECONDS);
     assert_eq!([begun().await, begun().await], [303, 303]);
 }
+
+#[actix_web::test]
+async fn by_default_a_public_address_begins_1200_logins_a_minute_and_a_private_one_any_number() {
+    let hub = behind_proxies("x-forwarded-for", "").await;
+    let ask = async |client: &str| hub.send(from("10.0.0.1", ("x-forwarded-for", client))).await;
+    for _ in 0..1200 {
+        assert_eq!(ask("203.0.113.7").await.status, 303);
+    }
+    assert_eq!(ask("203.0.113.7").await.status, 429);
+    assert_eq!(ask("203.0.113.8").await.status, 303, "another address");
+    for private in ["127.0.0.1", "192.168.1.1", "[fd00::1]"] {
+        for _ in 0..1201 {
+            assert_eq!(ask(private).await.status, 303, "{private}");
+        }
+    }
+    let off = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 0").await;
+    for _ in 0..1201 {
+        assert_eq!(off.send(from("10.0.0.1", ("x-forwarded-for", "203.0.113.7"))).await.status, 303);
+    }
+}
+
+#[actix_web::test]
+async fn a_login_that_nobody_looks_at_ends_after_two_minutes_and_one_that_was_seen_goes_on() {
+    let hub = TestHub::start().await;
+    let (seen, unseen) = (hub.browser(), hub.browser());
+    let begun = async |browser: &Browser<'_>| browser.get(&Authorize::by("bakery").url()).await.header("location").to_owned();
+    let (seen_at, unseen_at) = (begun(&seen).await, begun(&unseen).await);
+    hub.advance(119 * SECONDS);
+    let choice = seen.open(&seen_at).await;
+    assert!(choice.is_choice());
+    hub.advance(SECONDS);
+    unseen.open(&unseen_at).await.told(404, "Y420001");
+    hub.advance(600 * SECONDS);
+    choice.finish_as("angela").await.belongs_to("bakery");
+    hub.advance(60 * SECONDS);
+    let metrics = hub.metrics.render();
+    assert!(metrics.contains("passerelle_logins_abandoned_total{state=\"choosing\"} 1"), "{metrics}");
+    for state in ["choosing", "away", "consenting"] {
+        assert!(metrics.contains(&format!("passerelle_logins_live{{state=\"{state}\"}} 0")), "{metrics}");
+    }
+}
+
+#[actix_web::test]
+async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_networks() {
+    let off = "limits.logins = 100\nquotas.requests_per_network = 0";
+    for (what, limits, state) in [
+        ("small requests", off.to_owned(), "s".repeat(32)),
+        ("maximal requests", off.replace("logins = 100", "login_bytes = 250000"), "s".repeat(1024)),
+    ] {
+        let hub = behind_proxies("x-forwarded-for", &limits).await;
+        let ask = async |client: &str, state: &str| {
+            let url = Authorize::by("bakery").with("state", state).url();
+            let request = TestRequest::get().uri(&url).peer_addr("10.0.0.1:40000".parse().unwrap());
+            hub.send(request.insert_header(("x-forwarded-for", client))).await
+        };
+        let mut refused = 0;
+        for n in 0..200 {
+            // One network, whichever address of it.
+            let answer = ask(&format!("203.0.113.{n}"), &state).await;
+            if answer.status != 303 {
+                assert_limited(&answer, "Y500330", "120");
+                refused += 1;
+            }
+        }
+        assert!(refused >= 100, "{what}: {refused} of 200 refused");
+        for n in 0..10 {
+            assert_eq!(ask(&format!("198.51.{n}.7"), "t".repeat(32).as_str()).await.status, 303, "{what}: newcomer {n}");
+        }
+        let metrics = hub.metrics.render();
+        assert!(metrics.contains(&format!("passerelle_limited_total{{limit=\"unseen_logins\"}} {refused}")), "{metrics}");
+        // Their time is over, and nothing of the flood is left.
+        hub.advance(120 * SECONDS);
+        assert_eq!(ask("203.0.113.1", &state).await.status, 303, "{what}");
+    }
+}

@@ -53,8 +53,8 @@ async fn a_person_who_chose_another_provider_than_hinted_is_shown_its_failure() 
     let browser = hub.browser();
     let request = Authorize::by("bakery").with("idp_hint", "amandier");
     let sandbox = browser.authorize(&request).await;
-    let hash = sandbox.form("/sandbox/").field("state")[..43].to_owned();
-    let choice = browser.open(&format!("/api/v2/interaction/{hash}")).await;
+    assert!(sandbox.url.starts_with("/sandbox/"));
+    let choice = browser.open(&browser.interaction()).await;
     assert!(choice.is_choice(), "the hint is followed once");
     assert!(choice.choose("belvedere").await.sign_in_failing("error").await.is_choice());
 }
@@ -79,8 +79,7 @@ async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
         assert!(!page.answer.body.to_lowercase().contains(&family_name.to_lowercase()), "{person}: the page tells who");
         assert_eq!(browser.session(), None, "{person} {failure}");
         // Failure is sticky: neither a look at the choice nor the identity provider's answer again gets on.
-        let hash = form.field("state")[..43].to_owned();
-        let again = browser.open(&format!("/api/v2/interaction/{hash}")).await.told(403, code);
+        let again = browser.open(&browser.interaction()).await.told(403, code);
         assert_eq!(again.support_id(), page.support_id());
         let received = again.cancel().await.received();
         assert_eq!(received.error_at("bakery"), "access_denied", "{person} {failure}");

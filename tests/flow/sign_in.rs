@@ -47,17 +47,21 @@ async fn the_page_says_whose_password_it_asks_for_and_keeps_none() {
 async fn a_password_form_of_another_site_login_or_attempt_is_refused() {
     let hub = hub().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery")).await.choose("town").await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
+    let address = choice.url.clone();
+    let page = choice.choose("town").await;
     let form = page.form("/connectors/town/login").with("username", "ada").with("password", "x");
     assert!(browser.post(&form, Some("cross-site")).await.body.contains("Y470003"));
     assert!(browser.submit(&form.clone().with("csrf", "")).await.answer.body.contains("Y470001"));
     // The token of another form of this login, and of another attempt in it.
-    let choice = browser.open(&format!("/api/v2/interaction/{}", &form.field("state")[..43])).await;
+    let choice = browser.open(&address).await;
     let other = choice.form("/provider").field("csrf").to_owned();
     assert!(browser.submit(&form.clone().with("csrf", &other)).await.answer.body.contains("Y470002"));
     let second = choice.choose("town").await.form("/connectors/town/login");
     assert_ne!(second.field("state"), form.field("state"));
-    assert!(browser.submit(&form.clone().with("csrf", second.field("csrf"))).await.answer.body.contains("Y470002"));
+    let stale = second.clone().with("csrf", form.field("csrf")).with("username", "ada").with("password", "x");
+    assert!(browser.submit(&stale).await.answer.body.contains("Y470002"));
+    assert!(browser.submit(&form).await.is_choice(), "the form of a closed attempt leads back to where the login stands");
     // Another browser gets no further than any other step of this login would.
     let stranger = hub.browser();
     assert!(stranger.submit(&form).await.answer.body.contains("Y420002"));
@@ -74,9 +78,11 @@ async fn a_password_form_of_another_site_login_or_attempt_is_refused() {
 async fn a_login_that_is_over_asks_for_no_password() {
     let hub = hub().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery")).await.choose("town").await;
+    let choice = browser.authorize(&Authorize::by("bakery")).await;
+    let address = choice.url.clone();
+    let page = choice.choose("town").await;
     let form = page.form("/connectors/town/login").with("username", "ada").with("password", "x");
-    let choice = browser.open(&format!("/api/v2/interaction/{}", &form.field("state")[..43])).await;
+    let choice = browser.open(&address).await;
     choice.cancel().await.received();
     for answer in [browser.get(&page.url).await, browser.post(&form, Some("same-origin")).await] {
         assert_eq!(answer.status, 303);

@@ -1,9 +1,8 @@
 // What an attacker or a broken client sends, and the answers of sections 4 and 7 to it, on a real socket.
 import assert from 'node:assert/strict';
-import http from 'node:http';
 import { after, before, test } from 'node:test';
 import { discover, redeem, request, startFederation } from './federation.mjs';
-import { Browser, answerConsent, choose, formsOf, random } from './harness.mjs';
+import { Browser, answerConsent, choose, formsOf, random, raw } from './harness.mjs';
 
 const HTML = 'text/html;charset=UTF-8';
 const JSON_TYPE = 'application/json; charset=utf-8';
@@ -46,17 +45,6 @@ const assertPage = (page, status, code) => {
   assert.equal(page.headers.get('cache-control'), 'no-store');
   if (code) assert.ok(page.html.includes(code), `${code} is not on the page`);
 };
-/** A raw request, for what fetch would not send. */
-const raw = (address, { method = 'GET', headers = {}, body } = {}) => new Promise((resolve, reject) => {
-  const url = new URL(address);
-  const sent = http.request({ host: '127.0.0.1', port: url.port, path: url.pathname + url.search, method, headers: { host: url.host, ...headers } }, (response) => {
-    const chunks = [];
-    response.on('data', (chunk) => chunks.push(chunk));
-    response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, text: Buffer.concat(chunks).toString() }));
-  });
-  sent.once('error', reject);
-  sent.end(body);
-});
 
 test('a forged state is refused, and the login in progress still finishes', async () => {
   const login = await leave();

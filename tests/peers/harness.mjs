@@ -4,7 +4,7 @@
 import { spawn, execFileSync } from 'node:child_process';
 import { createHash, randomBytes } from 'node:crypto';
 import { cpSync, createWriteStream, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
-import { createServer } from 'node:http';
+import { createServer, request as httpRequest } from 'node:http';
 import { createServer as createSocket } from 'node:net';
 import { tmpdir } from 'node:os';
 import path from 'node:path';
@@ -90,10 +90,10 @@ const REGISTERS = { standard: '[register.file]\npath = "register.csv"', high: ''
 /**
  * A folder with a whole configuration.
  * sps: [{ id, secret, redirectUris, postLogoutUris, scopes, extra }], without `secret` for one that signs · connectors: { id: TOML text } ·
- * base: the public address, where a proxy stands before the hub · limits: lines more of its table ·
- * register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
+ * base: the public address, where a proxy stands before the hub · limits, publicListener: lines more of these tables ·
+ * replace: [from, to] in passerelle.toml · register: its table, instead of register.csv's on standard and of none on high · files: { name: content }.
  */
-export function configure({ port, privatePort, sps, connectors, settings = '', limits = '', base = `http://localhost:${port}`, platform = 'standard', register = REGISTERS[platform], files = {} }) {
+export function configure({ port, privatePort, sps, connectors, settings = '', limits = '', publicListener = '', base = `http://localhost:${port}`, platform = 'standard', register = REGISTERS[platform], files = {}, replace = [] }) {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-peers-'));
   const write = (name, content, mode = 0o600) => {
     mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
@@ -101,12 +101,13 @@ export function configure({ port, privatePort, sps, connectors, settings = '', l
   };
   write('passerelle.toml', `platform = ${text(platform)}
 base_url = ${text(base)}
-subject_key = { file = "subject.key" }
+subject_key = { file = "subject.key", derivation = 2 }
 keys = "keys"
 connectors = "connectors"
 ${settings}
 [public]
 listen = "127.0.0.1:${port}"
+${publicListener}
 [private]
 listen = "127.0.0.1:${privatePort}"
 admin_token = { file = "admin.token" }
@@ -115,7 +116,7 @@ ${register}
 workers = 1
 reload_seconds = 1
 ${limits}
-`);
+`.replace(...(replace.length ? replace : ['', ''])));
   for (const [name, content] of Object.entries(files)) write(name, content);
   write('subject.key', random(48));
   write('admin.token', random(32));
@@ -145,6 +146,7 @@ export const IDP_CLIENT = 'passerelle-hub';
 
 /** A connector file for an OpenID Provider on loopback, at the levels of one platform. */
 export const oidcConnector = (issuer, extra = '', { secret = 'client_secret = { file = "idp.secret" }', levels = ['eidas1'] } = {}) => `name = { fr = "Fournisseur réel", en = "Real provider" }
+identity = "verified"
 levels = { lowest = ${text(levels[0])}, highest = ${text(levels.at(-1))} }
 acr = { ${levels.map((level) => `${level} = [${text(level)}]`).join(', ')} }
 [kind.oidc]
@@ -320,3 +322,15 @@ export async function signIn(browser, authorizationUrl, { connector = 'real', lo
   if (!back.stopped) throw new Error(`the login did not come back (${back.status} ${back.url}):\n${back.html.slice(0, 3000)}`);
   return back.url;
 }
+
+/** A raw request, for what fetch would not send: { status, headers, rawHeaders, text }. */
+export const raw = (address, { method = 'GET', headers = {}, body } = {}) => new Promise((resolve, reject) => {
+  const url = new URL(address);
+  const sent = httpRequest({ host: '127.0.0.1', port: url.port, path: url.pathname + url.search, method, headers: { host: url.host, ...headers } }, (response) => {
+    const chunks = [];
+    response.on('data', (chunk) => chunks.push(chunk));
+    response.on('end', () => resolve({ status: response.statusCode, headers: response.headers, rawHeaders: response.rawHeaders, text: Buffer.concat(chunks).toString() }));
+  });
+  sent.once('error', reject);
+  sent.end(body);
+});

@@ -30,6 +30,7 @@ use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
 
 const ROOMY: Capacities = Capacities {
     logins: 10_000,
+    login_bytes: 10_000_000,
     sessions: 10_000,
     grants: 10_000,
     logouts: 10_000,
@@ -37,6 +38,7 @@ const ROOMY: Capacities = Capacities {
     assertions: 10_000,
     own_codes: 10_000,
     blocks: 10,
+    probes: 10,
 };
 
 fn at(seconds: u64) -> Timestamp {
@@ -49,7 +51,7 @@ fn key(kind: Kind, name: &str) -> Key {
 
 fn draft(value: &str, families: &[&str]) -> Draft {
     let families = families.iter().map(|family| Family((*family).into())).collect();
-    Draft { value: value.into(), expires_at: at(600), families }
+    Draft { value: value.into(), expires_at: at(600), unread_until: None, families }
 }
 
 fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {

@@ -176,11 +176,13 @@ impl Blocks {
                 let replaced = store.replace(&key(), version, value, expires_at, now).await.map_err(away)?;
                 Ok(matches!(replaced, Replaced::Done(_)))
             }
-            None => match store.insert(key(), Draft { value, expires_at, families: Arc::default() }, now).await {
-                Ok(_) => Ok(true),
-                Err(StoreFault::Exists) => Ok(false),
-                Err(fault) => Err(away(fault)),
-            },
+            None => {
+                match store.insert(key(), Draft { value, expires_at, unread_until: None, families: Arc::default() }, now).await {
+                    Ok(_) => Ok(true),
+                    Err(StoreFault::Exists) => Ok(false),
+                    Err(fault) => Err(away(fault)),
+                }
+            }
         }
     }
 

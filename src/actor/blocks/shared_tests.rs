@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,21 +14,28 @@ use crate::store::redis::released_tests::{Sample, released};
 use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, StoreFault, Taken, Version};
 
 /// A store that can be switched off.
-struct Servers {
+pub(crate) struct Servers {
     inner: MemoryStore,
     away: AtomicBool,
+    asked: AtomicUsize,
 }
 
 impl Servers {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { inner: MemoryStore::new(ROOMY), away: AtomicBool::new(false) })
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { inner: MemoryStore::new(ROOMY), away: AtomicBool::new(false), asked: AtomicUsize::new(0) })
     }
 
-    fn go(&self, away: bool) {
+    /// How many calls there were.
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn go(&self, away: bool) {
         self.away.store(away, Ordering::Relaxed);
     }
 
     fn ask(&self) -> Result<&MemoryStore, StoreFault> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         if self.away.load(Ordering::Relaxed) { Err(StoreFault::Unavailable("cut off".into())) } else { Ok(&self.inner) }
     }
 
@@ -36,7 +43,12 @@ impl Servers {
     async fn put_back(&self, record: Option<Record>) {
         self.inner.remove(&record_key()).await.unwrap();
         if let Some(record) = record {
-            let draft = Draft { value: record.value.to_vec(), expires_at: record.expires_at, families: Arc::default() };
+            let draft = Draft {
+                value: record.value.to_vec(),
+                expires_at: record.expires_at,
+                unread_until: None,
+                families: Arc::default(),
+            };
             self.inner.insert(record_key(), draft, now()).await.unwrap();
         }
     }
@@ -69,6 +81,9 @@ impl Store for Servers {
     }
     async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
         self.ask()?.remove(key).await
+    }
+    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+        self.ask()?.remove_unread(key, now).await
     }
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         self.ask()?.revoke(family, until, now).await
@@ -263,7 +278,12 @@ pub(crate) async fn sample() -> Sample {
 async fn blocks_of_the_last_release_stay_in_force() {
     for sample in released(Kind::Blocks) {
         let servers = Servers::new();
-        let draft = Draft { value: sample.bytes(), expires_at: now() + Duration::from_secs(60), families: Arc::default() };
+        let draft = Draft {
+            value: sample.bytes(),
+            expires_at: now() + Duration::from_secs(60),
+            unread_until: None,
+            families: Arc::default(),
+        };
         servers.inner.insert(record_key(), draft, now()).await.unwrap();
         let blocks = Node::new(2).start(&servers).await;
         assert_eq!((names(&blocks), blocks.unread()), (vec!["first".to_owned(), "second".to_owned()], None));

@@ -65,7 +65,7 @@ pub async fn connector(
     env: &Env,
 ) -> Report {
     let draft = around.connector(file, environment);
-    let mut findings: Vec<Finding> = draft.problems.iter().map(of_problem).collect();
+    let mut findings: Vec<Finding> = draft.problems.iter().chain(&draft.refused).map(of_problem).collect();
     if findings.is_empty() {
         findings.push(Finding::ok("file", "it is well formed"));
     }

@@ -4,13 +4,13 @@ use crate::protocol::registration::Rules;
 
 const ON: gate::Facts = gate::Facts {
     service_provider: gate::ServiceProvider::Active,
-    connector: gate::Connector::On { lowest: Eidas1, highest: Eidas3 },
+    connector: gate::Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true },
     pairing: gate::Pairing::Allowed,
 };
 
 fn agreement(lowest: Level, highest: Level, table: &[(Level, &[&str])], assumed: Option<Level>) -> Agreement {
     let values = table.iter().map(|(level, values)| (*level, values.iter().map(ToString::to_string).collect())).collect();
-    Agreement { lowest, highest, values, assumed }
+    Agreement { lowest, highest, values, assumed, sends_acr_values: true, ignores_acr: false }
 }
 
 fn wide() -> Agreement {
@@ -116,7 +116,10 @@ fn what_becomes_of_each_level_by_table() {
         (Platform::High, "eidas3", strong, Eidas3, sent("h"), vec![None, Some(Eidas3)], None, vec![None, None]),
     ];
     for (platform, acr_values, agreement, needed, sent, seen, absent, again) in rows {
-        let facts = gate::Facts { connector: gate::Connector::On { lowest: agreement.lowest, highest: agreement.highest }, ..ON };
+        let facts = gate::Facts {
+            connector: gate::Connector::On { lowest: agreement.lowest, highest: agreement.highest, reauthenticates: true },
+            ..ON
+        };
         let asked = authorize::level_asked(acr_values, None, Rules::Federation, platform);
         let Verdict::Open(way) = judge(platform, asked, &facts, &agreement) else { panic!("{acr_values} on {platform:?}") };
         assert_eq!((way.needed, way.sent), (needed, sent), "{acr_values} on {platform:?}");
@@ -131,11 +134,21 @@ fn what_becomes_of_each_level_by_table() {
 }
 
 #[test]
+fn a_file_that_sends_no_acr_values_and_ignores_the_returned_acr_is_explained_so() {
+    let silent = Agreement { sends_acr_values: false, ..wide() };
+    let said = words(Platform::Standard, "eidas1", &ON, &silent);
+    assert!(said.contains("no acr_values, for its file says send = false"), "{said}");
+    let ignoring = Agreement { ignores_acr: true, ..agreement(Eidas1, Eidas1, &[], Some(Eidas1)) };
+    let said = words(Platform::Standard, "eidas1", &ON, &ignoring);
+    assert!(said.contains("- any other acr is accepted: the service provider sees acr eidas1"), "{said}");
+}
+
+#[test]
 fn what_makes_it_fail_by_table() {
     let inactive = gate::Facts { service_provider: gate::ServiceProvider::Inactive, ..ON };
     let off = gate::Facts { connector: gate::Connector::Off, ..ON };
     let blocked = gate::Facts { pairing: gate::Pairing::Blocked, ..ON };
-    let low = gate::Facts { connector: gate::Connector::On { lowest: Eidas1, highest: Eidas1 }, ..ON };
+    let low = gate::Facts { connector: gate::Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true }, ..ON };
     for (platform, acr_values, facts, said) in [
         (Platform::Standard, "eidas2", ON, "the request is refused with invalid_request (Y030503)"),
         (Platform::High, "eidas1", ON, "the request is refused with invalid_request (Y030504)"),

@@ -18,7 +18,7 @@ use shelf::{Reading, Shelf, Version};
 use super::connector_rules::Order;
 use super::connectors::{self, ConfiguredConnector};
 use super::data_providers::{self, RegisteredDataProvider};
-use super::model::Choice;
+use super::model::{Choice, SubjectSource};
 use super::notices::{self, Notice};
 use super::outline::{ConnectorOutline, DataProviderOutline, Fields, Outline, ServiceOutline};
 use super::problem::Problem;
@@ -43,6 +43,7 @@ pub struct Ground {
     pub sandbox: Sandbox,
     pub platform: Platform,
     pub subject_keys: SubjectKeys,
+    pub subject: SubjectSource,
     pub choice: Choice,
     /// The choice's order.
     pub order: Arc<Order>,
@@ -250,11 +251,21 @@ impl Files {
         self.connectors.counting().map(of).collect()
     }
 
+    /// Connectors in use that [`connectors::check_identity`] refuses.
+    #[must_use]
+    pub fn refused(&self) -> Vec<Problem> {
+        let check = |version: &Arc<Version<Described>>| {
+            connectors::check_identity(&version.source, &version.says.configured.file, self.ground.subject)
+        };
+        self.connectors.counting().filter_map(check).collect()
+    }
+
     /// Everything that is wrong now, each with its file and its mend.
     #[must_use]
     pub fn complaints(&self) -> Vec<Problem> {
         let all = self.connectors.complaints().chain(self.services.complaints()).chain(self.data_providers.complaints());
-        all.chain(self.scopes.complaints()).chain(self.notices.complaints()).chain(&self.left_behind).cloned().collect()
+        let all = all.chain(self.scopes.complaints()).chain(self.notices.complaints()).chain(&self.left_behind).cloned();
+        all.chain(self.refused()).collect()
     }
 
     /// How many files of this sort are bad.

@@ -253,7 +253,7 @@ fn one_connector_changed_for_the_worse_does_not_hold_back_another() {
          x = \"f83OJ3D2xF1Bg8vub9tLe1gHMzV76e8Tus9uPHvRVEU\", y = \"x_FEzRu9m36HLN_tue659LNpXW6pCyStikYjKIWI5a0\" }] }\n\
          id_token_encrypted_response_alg = \"ECDH-ES\"\nclient_id",
     ));
-    let lower = "name = { en = \"Lower\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"\n";
+    let lower = "name = { en = \"Lower\" }\nidentity = \"verified\"\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"\n";
     let kind =
         "[kind.oidc]\nissuer = \"https://idp.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"IDP_SECRET\" }\n";
     scene.put("connectors/idp.toml", format!("{lower}{kind}"));

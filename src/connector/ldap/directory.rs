@@ -12,14 +12,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use ldap3::{Ldap, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchEntry, SearchOptions, StdStream, ldap_escape};
-use rustls::pki_types::CertificateDer;
-use rustls::pki_types::pem::PemObject;
-use rustls::{ClientConfig, RootCertStore};
+use rustls::ClientConfig;
 use tokio::task::JoinSet;
 use url::Url;
 
 use crate::config::ldap::{LdapKind, USERNAME};
 use crate::connector::{ConnectorFault, ConnectorRefused};
+use crate::egress::authorities::Authorities;
 use crate::egress::dial::Dialer;
 use crate::egress::guard::CallLimits;
 use crate::ids::Secret;
@@ -235,15 +234,7 @@ fn filter_for(filter: &str, username: &str) -> String {
 /// TLS by these authorities alone.
 fn trusting(ca: &std::path::Path) -> Result<Arc<ClientConfig>, ConnectorRefused> {
     let refused = |mend: String| ConnectorRefused::new("kind.ldap.ca", mend);
-    let pem = std::fs::read(ca).map_err(|error| refused(format!("it can not be read: {error}")))?;
-    let mut roots = RootCertStore::empty();
-    for certificate in CertificateDer::pem_slice_iter(&pem) {
-        let certificate = certificate.map_err(|_| refused("it is no PEM file of certificates".into()))?;
-        roots.add(certificate).map_err(|_| refused("it holds a certificate that can not be read".into()))?;
-    }
-    if roots.is_empty() {
-        return Err(refused("it holds no certificate; write the authority's own, in PEM".into()));
-    }
+    let roots = Authorities::read(ca).and_then(|authorities| authorities.root_store()).map_err(refused)?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()

@@ -56,8 +56,9 @@ impl World {
 
     async fn sign_in_from(&self, address: [u8; 4], state: &str, username: &str, password: &str) -> Result<SignedIn, ErrorCode> {
         let secret = |text: &str| Secret::new(text.to_owned());
+        let login = crate::ids::InteractionHash::new(state.get(..43).unwrap_or_default());
         let network = ClientNetwork::containing(address.into());
-        let typed = Typed { state: state.into(), username: secret(username), password: secret(password), network };
+        let typed = Typed { login, state: state.into(), username: secret(username), password: secret(password), network };
         self.connector.sign_in(typed).await.map_err(|fault| {
             for secret in ["ada", "right", "wrong", "u-1", "hub's own"] {
                 assert!(!fault.detail.contains(secret), "{secret} leaks: {}", fault.detail);

@@ -9,14 +9,16 @@ use super::Oauth2Connector;
 use crate::connector::asked::{self, Told, ask, unreached};
 use crate::connector::finding::{Examination, Finding};
 use crate::connector::{code_flow, connection};
-use crate::egress::guard::{CallLimits, Guard, Schemes};
+use crate::egress::authorities::Authorities;
+use crate::egress::guard::{CallLimits, Guard, Schemes, Trust};
 use crate::ids::Secret;
 use crate::login::upstream::{Attempt, Left};
 
 pub async fn examine(connector: &Oauth2Connector, examination: &Examination) -> Vec<Finding> {
     let kind = &connector.kind;
     let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-    let guard = match Guard::keeping_certificates(schemes, &kind.internal_hosts, CallLimits::DEFAULT) {
+    let trust = Trust { ca: connector.authorities.as_ref().map(Authorities::pem), identity: None };
+    let guard = match Guard::keeping_certificates(schemes, &kind.internal_hosts, CallLimits::DEFAULT, trust) {
         Ok(guard) => guard,
         Err(fault) => return vec![unreached("reachable", "the provider", &fault)],
     };

@@ -14,12 +14,13 @@ use url::Url;
 
 use super::metadata::{self, Provider};
 use super::{Upstream, exchange};
-use crate::config::model::{OidcKind, UpstreamAuthMethod};
+use crate::config::model::{AssertionAudience, OidcKind, UpstreamAuthMethod};
 use crate::connector::asked::{self, ask, of_fault, unreached};
 use crate::connector::code_flow::printable;
 use crate::connector::connection;
 use crate::connector::finding::{Examination, Finding};
-use crate::egress::guard::{CallLimits, Guard, Schemes};
+use crate::egress::authorities::Authorities;
+use crate::egress::guard::{CallLimits, Guard, Schemes, Trust};
 use crate::ids::Secret;
 use crate::login::upstream::{Attempt, Left};
 use crate::protocol::json;
@@ -27,19 +28,20 @@ use crate::protocol::json;
 pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Finding> {
     let kind = &upstream.kind;
     let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-    let guard = match Guard::keeping_certificates(schemes, &kind.internal_hosts, CallLimits::DEFAULT) {
+    let trust = Trust { ca: upstream.authorities.as_ref().map(Authorities::pem), identity: None };
+    let guard = match Guard::keeping_certificates(schemes, &kind.internal_hosts, CallLimits::DEFAULT, trust) {
         Ok(guard) => guard,
         Err(fault) => return vec![unreached("reachable", "the identity provider", &fault)],
     };
     let mut findings = Vec::new();
-    let Some(provider) = discovery(upstream, &guard, examination, &mut findings).await else { return findings };
+    let Some((provider, announced)) = discovery(upstream, &guard, examination, &mut findings).await else { return findings };
     match ask(&guard, provider.jwks_uri.as_str(), &upstream.env).await {
         Ok(told) => {
             if kind.endpoints.is_some() {
                 connection::look(&provider.jwks_uri, &told, &mut findings);
                 findings.push(connection::clock(&told));
             }
-            findings.extend(key_set(&told.answer, kind));
+            findings.extend(key_set(&told.answer, kind, &announced));
         }
         Err(fault) => findings.push(unreached("keys", "its key set", &fault)),
     }
@@ -48,19 +50,20 @@ pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Find
     findings
 }
 
-/// The identity provider's addresses; `None` where nothing more can be asked.
+/// The identity provider's addresses, and the members of its configuration document, if it was asked for one; `None`
+/// where nothing more can be asked.
 async fn discovery(
     upstream: &Upstream,
     guard: &Guard,
     examination: &Examination,
     findings: &mut Vec<Finding>,
-) -> Option<Provider> {
+) -> Option<(Provider, Map<String, Value>)> {
     let (kind, secret) = (&upstream.kind, upstream.client_secret.as_ref());
     if kind.endpoints.is_some() {
         let provider = metadata::fetch(kind, secret, guard).await.map(|fetched| fetched.value);
         let provider = provider.map_err(|fault| findings.push(of_fault("discovery", &fault))).ok()?;
         findings.push(Finding::ok("discovery", "not asked: the endpoints are in the file"));
-        return Some(provider);
+        return Some((provider, Map::new()));
     }
     let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
     let told = ask(guard, &url, &upstream.env).await;
@@ -79,7 +82,7 @@ async fn discovery(
     let provider = provider.map_err(|fault| findings.push(of_fault("discovery", &fault))).ok()?;
     findings.push(Finding::ok("discovery", "the configuration document is usable"));
     findings.extend(document::look(&members, kind, &upstream.agreement, examination));
-    Some(provider)
+    Some((provider, members))
 }
 
 /// The members of a configuration document, before anything in them is believed.
@@ -141,13 +144,13 @@ fn other_issuer(written: &str, named: Option<&str>) -> Option<Finding> {
     Some(Finding::fault("issuer", what, format!("if it is the identity provider that you mean, write issuer = \"{shown}\"")))
 }
 
-fn key_set(answer: &HttpResponse, kind: &OidcKind) -> Vec<Finding> {
+fn key_set(answer: &HttpResponse, kind: &OidcKind, announced: &Map<String, Value>) -> Vec<Finding> {
     let status = answer.status().as_u16();
     if status != 200 {
         let mend = "ask the identity provider for its keys at jwks_uri";
         return vec![Finding::fault("keys", format!("the key set is answered with status {status}"), mend)];
     }
-    keys::look(answer.body(), kind)
+    keys::look(answer.body(), kind, announced)
 }
 
 fn end_session(provider: &Provider) -> Finding {
@@ -182,7 +185,7 @@ async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard,
             iss_expected: provider.iss_expected,
         },
     };
-    let assertion = match upstream.assertion(&attempt).await {
+    let assertion = match upstream.assertion(&attempt.left.token_endpoint).await {
         Ok(assertion) => assertion,
         Err(fault) => {
             let mend = "make the hub's keys (passerelle keys new), and give their folder by --config";
@@ -195,15 +198,25 @@ async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard,
     };
     let code = Secret::new(upstream.env.entropy().token());
     let mend = match kind.token_endpoint_auth_method {
-        UpstreamAuthMethod::PrivateKeyJwt => {
-            "are client_id and our jwks_uri those registered there, and can it read our jwks_uri?"
-        }
+        UpstreamAuthMethod::PrivateKeyJwt => refused_assertion(kind),
         UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
-            "are client_id, client_secret and token_endpoint_auth_method those registered there?"
+            "are client_id, client_secret and token_endpoint_auth_method those registered there?".to_owned()
         }
     };
     let outcome = exchange::exchange(provider, guard, code, &attempt, assertion).await;
-    asked::client_authentication(outcome.map(drop), mend)
+    asked::client_authentication(outcome.map(drop), &mend)
+}
+
+/// What an operator looks at where an assertion is refused: a wrong audience is refused with the same word as a wrong key.
+fn refused_assertion(kind: &OidcKind) -> String {
+    let (now, other) = match kind.client_assertion_audience.unwrap_or_default() {
+        AssertionAudience::Issuer => ("issuer", "token_endpoint"),
+        AssertionAudience::TokenEndpoint => ("token_endpoint", "issuer"),
+    };
+    format!(
+        "are client_id and our jwks_uri those registered there, can it read our jwks_uri, and does it take this audience? \
+         client_assertion_audience is \"{now}\": if it insists on the other one, write client_assertion_audience = \"{other}\""
+    )
 }
 
 #[cfg(test)]

@@ -57,7 +57,7 @@ async fn a_good_identity_provider_has_no_fault() {
 #[tokio::test]
 async fn each_flaw_is_named_with_its_mend() {
     type Spoil = fn(&mut Script);
-    let table: [(&str, Spoil, &str, Verdict, &str); 22] = [
+    let table: [(&str, Spoil, &str, Verdict, &str); 26] = [
         ("slash", |s| s.discovery["issuer"] = json!(format!("{}/", s.base)), "issuer", Verdict::Fault, "by a slash at its end"),
         ("other", |s| s.discovery["issuer"] = json!("https://evil.example"), "issuer", Verdict::Fault, "https://evil.example"),
         ("none", |s| s.discovery["issuer"] = json!(null), "issuer", Verdict::Fault, "names no issuer"),
@@ -71,7 +71,23 @@ async fn each_flaw_is_named_with_its_mend() {
             "internal_hosts",
         ),
         ("no keys", |s| s.published = vec![], "keys", Verdict::Fault, "no key of the set can verify ES256"),
-        ("rsa", |s| s.published = vec![rsa(2048)], "keys", Verdict::Fault, "RS256"),
+        (
+            "rsa, and ES256 is not announced",
+            |s| {
+                s.published = vec![rsa(2048)];
+                s.discovery["id_token_signing_alg_values_supported"] = json!(["RS256"]);
+            },
+            "keys",
+            Verdict::Fault,
+            "RS256",
+        ),
+        (
+            "Keycloak before its first ES256 signature",
+            |s| s.published = vec![rsa(2048)],
+            "keys",
+            Verdict::Warning,
+            "at the first signature",
+        ),
         ("weak", |s| s.published.push(rsa(1024)), "weak-keys", Verdict::Warning, "1024 bits"),
         (
             "private",
@@ -107,7 +123,15 @@ async fn each_flaw_is_named_with_its_mend() {
         ("pkce", |s| s.discovery["code_challenge_methods_supported"] = json!(["plain"]), "pkce", Verdict::Warning, "S256"),
         ("modes", |s| s.discovery["response_modes_supported"] = json!(["fragment"]), "response-mode", Verdict::Fault, "query"),
         ("acr", |s| s.discovery["acr_values_supported"] = json!(["low"]), "acr", Verdict::Warning, "substantial"),
-        ("scopes", |s| s.discovery["scopes_supported"] = json!(["openid"]), "scopes", Verdict::Warning, "identite_pivot"),
+        ("scopes", |s| s.discovery["scopes_supported"] = json!(["openid"]), "scopes", Verdict::Fault, "identite_pivot"),
+        (
+            "the scopes it has",
+            |s| s.discovery["scopes_supported"] = json!(["openid", "prof\u{1b}ile", "web-origins"]),
+            "scopes",
+            Verdict::Fault,
+            "it lists openid, prof?ile, web-origins",
+        ),
+        ("prompt", |s| s.discovery["prompt_values_supported"] = json!(["none"]), "prompt", Verdict::Warning, "Y020370"),
         ("claims", |s| s.discovery["claims_supported"] = json!(["sub"]), "claims", Verdict::Warning, "sn (for family_name)"),
         (
             "wrong secret",
@@ -116,6 +140,7 @@ async fn each_flaw_is_named_with_its_mend() {
             Verdict::Fault,
             "client_secret and token_endpoint_auth_method",
         ),
+        ("no codes", |s| s.token = refuses("unauthorized_client"), "client-authentication", Verdict::Fault, "authorization_code"),
         ("odd", |s| s.token = refuses("invalid_request"), "client-authentication", Verdict::Warning, "error=invalid_request"),
         ("believes anything", |_| {}, "client-authentication", Verdict::Fault, "nobody issued"),
     ];
@@ -132,6 +157,48 @@ async fn each_flaw_is_named_with_its_mend() {
             let told = format!("{finding:?}");
             assert!(!told.contains(SECRET) && !told.contains("at-1"), "{case}: {told}");
         }
+    }
+}
+
+#[tokio::test]
+async fn an_unlisted_acr_beside_assumed_level_is_warned_of_before_the_first_login() {
+    let assumed = "levels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"";
+    let acr = async |levels: &str, announced: &[(&str, Value)]| {
+        let world = World::with_levels(levels, "").await;
+        for (name, value) in announced {
+            world.script().discovery[*name] = value.clone();
+        }
+        named(&findings(&world).await, "acr").clone()
+    };
+    let keycloak = [("acr_values_supported", json!(["0", "1"])), ("claims_supported", json!(["sub", "acr"]))];
+    for announced in [&keycloak[..], &keycloak[1..]] {
+        let finding = acr(assumed, announced).await;
+        assert_eq!(finding.verdict, Verdict::Warning, "{finding:?}");
+        assert!(finding.mend.unwrap().contains("ignore_acr = true"));
+    }
+    assert!(acr(assumed, &keycloak).await.what.contains("the acr values 0, 1"));
+    for (levels, announced) in [
+        (format!("{assumed}\nignore_acr = true"), &keycloak[..]),
+        (format!("{assumed}\nacr = {{ eidas1 = [\"0\", \"1\"] }}"), &keycloak[..]),
+        (assumed.to_owned(), &[]),
+    ] {
+        assert_eq!(acr(&levels, announced).await.verdict, Verdict::Ok, "{levels}");
+    }
+}
+
+#[tokio::test]
+async fn a_refused_assertion_leads_the_operator_to_client_assertion_audience() {
+    for (more, other) in [("", "token_endpoint"), ("client_assertion_audience = \"token_endpoint\"", "issuer")] {
+        let world = World::with(&format!("token_endpoint_auth_method = \"private_key_jwt\"\n{more}")).await;
+        for error in ["invalid_client", "unauthorized_client", "invalid_request"] {
+            world.script().token = refuses(error);
+            let found = findings(&world).await;
+            let mend = named(&found, "client-authentication").mend.clone().unwrap();
+            assert!(mend.contains(&format!("client_assertion_audience = \"{other}\"")), "{error}: {mend}");
+        }
+        world.script().token = refuses("invalid_client");
+        let refused = world.connector.complete(world.attempt().await, world.arrival()).await.unwrap_err();
+        assert!(refused.detail.contains("client_assertion_audience"), "the log names it too: {refused}");
     }
 }
 

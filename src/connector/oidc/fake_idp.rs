@@ -172,6 +172,11 @@ impl World {
 
     /// `more`: further lines of `[kind.oidc]`.
     pub async fn with(more: &str) -> Self {
+        Self::with_levels(LEVELS, more).await
+    }
+
+    /// `levels`: the lines of the file that concern levels.
+    pub async fn with_levels(levels: &str, more: &str) -> Self {
         // The server must run before its address is known, the script needs the address: so it is filled in after.
         let shared: Arc<std::sync::OnceLock<Arc<Mutex<Script>>>> = Arc::default();
         let answering = Arc::clone(&shared);
@@ -188,7 +193,7 @@ impl World {
             guards: Guards::default(),
             codes: crate::connector::one_time::in_memory::codes(),
         };
-        let connector = connector_of(&server.base(), more, "internal_hosts = [\"127.0.0.1\"]", means).unwrap();
+        let connector = connector_of(&server.base(), levels, more, "internal_hosts = [\"127.0.0.1\"]", means).unwrap();
         Self { script, clock, connector, keys, server }
     }
 
@@ -225,6 +230,7 @@ pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<O
     let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
     connector_of(
         issuer,
+        LEVELS,
         more,
         internal,
         Means {
@@ -237,14 +243,16 @@ pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<O
     )
 }
 
-fn connector_of(issuer: &str, more: &str, internal: &str, means: Means) -> Result<OidcConnector, ConnectorRefused> {
+const LEVELS: &str =
+    "levels = { lowest = \"eidas1\", highest = \"eidas2\" }\nacr = { eidas1 = [\"low\"], eidas2 = [\"substantial\"] }";
+
+fn connector_of(issuer: &str, levels: &str, more: &str, internal: &str, means: Means) -> Result<OidcConnector, ConnectorRefused> {
     let with_secret = !more.contains("private_key_jwt");
     let secret = if with_secret { "client_secret = { env = \"X\" }" } else { "" };
     let text = format!(
         r#"
         name = {{ en = "Fake" }}
-        levels = {{ lowest = "eidas1", highest = "eidas2" }}
-        acr = {{ eidas1 = ["low"], eidas2 = ["substantial"] }}
+        {levels}
         amr = ["pin"]
         [kind.oidc]
         issuer = "{issuer}"

@@ -8,7 +8,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use chrono::{DateTime, Utc};
-use openidconnect::core::CoreIdToken;
+use openidconnect::core::{CoreIdToken, CoreIdTokenClaims};
 use openidconnect::{ClaimsVerificationError, ClientId, IdTokenVerifier, IssuerUrl, JsonWebKeySet, Nonce};
 use serde_json::{Map, Value};
 
@@ -42,6 +42,7 @@ pub struct Expected<'a> {
 pub fn verify(compact: &str, keys: &VerificationKeys, expected: &Expected<'_>) -> Result<Map<String, Value>, ConnectorFault> {
     let opened =
         verify::open_jws(compact, expected.alg, keys).map_err(|fault| ConnectorFault::new(code_of(fault), fault.to_string()))?;
+    check_required_claims(&opened.claims)?;
     check_times(&opened.claims, expected.now)?;
     check_by_the_crate(compact, &opened, expected)?;
     check_authorized_party(&opened.claims, expected.client_id)?;
@@ -60,6 +61,73 @@ fn code_of(fault: OpenFault) -> ErrorCode {
     }
 }
 
+/// Core, 2: the claims that every ID token has. The fault names the claim, and never its value.
+fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorFault> {
+    let is_audience =
+        |value: &Value| value.is_string() || value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
+    let required: [(&str, fn(&Value) -> bool); 5] = [
+        ("iss", Value::is_string),
+        ("sub", Value::is_string),
+        ("aud", is_audience),
+        ("exp", Value::is_number),
+        ("iat", Value::is_number),
+    ];
+    let fault = required.iter().find_map(|(name, has_type)| match claims.get(*name) {
+        None => Some(format!("the required claim {name} is missing")),
+        Some(value) if !has_type(value) => Some(format!("the required claim {name} is of the wrong type")),
+        Some(_) => None,
+    });
+    fault.map_or(Ok(()), |what| Err(ConnectorFault::new(ErrorCode::IdTokenMalformed, what)))
+}
+
+/// The standard claims that the crate refuses where they are of another type than the standard's.
+const TYPED_CLAIMS: [&str; 29] = [
+    "acr",
+    "address",
+    "amr",
+    "at_hash",
+    "auth_time",
+    "azp",
+    "birthdate",
+    "c_hash",
+    "email",
+    "email_verified",
+    "exp",
+    "family_name",
+    "gender",
+    "given_name",
+    "iat",
+    "locale",
+    "middle_name",
+    "name",
+    "nickname",
+    "nonce",
+    "phone_number",
+    "phone_number_verified",
+    "picture",
+    "preferred_username",
+    "profile",
+    "updated_at",
+    "website",
+    "zoneinfo",
+    "aud",
+];
+
+/// Names the standard claims without which the crate takes the token.
+fn claims_of_wrong_type(claims: &Map<String, Value>) -> String {
+    let readable = |claims: Map<String, Value>| serde_json::from_value::<CoreIdTokenClaims>(Value::Object(claims)).is_ok();
+    let culprit = TYPED_CLAIMS.iter().find(|name| {
+        let mut without = claims.clone();
+        // A claim in another language counts with the one that it translates (Core, 5.2).
+        without.retain(|claim, _| claim != *name && !claim.starts_with(&format!("{name}#")));
+        without.len() < claims.len() && readable(without)
+    });
+    match culprit {
+        Some(name) => format!("the claim {name} is of the wrong type"),
+        None => "several claims are of the wrong type".to_owned(),
+    }
+}
+
 fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), ConnectorFault> {
     verify::check_times(claims, Expiry::Required, now, TOLERANCE).map_err(|fault| {
         let code = match fault {
@@ -74,7 +142,7 @@ fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), Connec
 
 /// `iss`, `aud` (no second audience), `exp`, `nonce`, `typ`, `cty`, and the presence of all required claims.
 fn check_by_the_crate(compact: &str, opened: &Opened, expected: &Expected<'_>) -> Result<(), ConnectorFault> {
-    let malformed = || ConnectorFault::new(ErrorCode::IdTokenMalformed, "a claim is missing or of the wrong type");
+    let malformed = || ConnectorFault::new(ErrorCode::IdTokenMalformed, claims_of_wrong_type(&opened.claims));
     let token = CoreIdToken::from_str(compact).map_err(|_| malformed())?;
     let key = ProvenKey::of(compact, opened.header.get("kid").and_then(Value::as_str), expected.alg);
     let alg = key.alg();
@@ -135,11 +203,30 @@ fn check_subject(claims: &Map<String, Value>) -> Result<(), ConnectorFault> {
     }
 }
 
-/// When the user authenticated, and the proof that it was late enough.
+fn not_again(auth_time: Timestamp, attempt: &Attempt, asked_login: bool) -> ConnectorFault {
+    let earlier = attempt.left_at.since(auth_time).as_secs();
+    if asked_login {
+        let what = format!(
+            "it ignored prompt=login: auth_time is {earlier} s before the browser left; have the identity provider heed \
+             prompt=login for this client (OpenID Connect Core 1.0, 3.1.2.1)"
+        );
+        return ConnectorFault::new(ErrorCode::PromptLoginIgnored, what);
+    }
+    let what = format!("max_age was sent, and auth_time is {earlier} s before the browser left");
+    ConnectorFault::new(ErrorCode::ReauthenticationNotProven, what)
+}
+
+/// When the user authenticated, and the proof that it was late enough. `asked_login`: `prompt=login` was sent.
 ///
 /// # Errors
-/// `auth_time` is missing or in the future; or the user was not authenticated again although that was demanded.
-pub fn authenticated_at(claims: &Map<String, Value>, attempt: &Attempt, now: Timestamp) -> Result<Timestamp, ConnectorFault> {
+/// `auth_time` is missing or in the future; or the user was not authenticated again although that was demanded:
+/// `PromptLoginIgnored` where `prompt=login` demanded it, `ReauthenticationNotProven` where `max_age` alone did.
+pub fn authenticated_at(
+    claims: &Map<String, Value>,
+    attempt: &Attempt,
+    asked_login: bool,
+    now: Timestamp,
+) -> Result<Timestamp, ConnectorFault> {
     let unusable = |why: &str| ConnectorFault::new(ErrorCode::IdTokenAuthTime, why);
     let auth_time =
         verify::numeric_date(claims, "auth_time").map_err(|_| unusable("auth_time is not a number"))?.ok_or_else(|| {
@@ -155,10 +242,39 @@ pub fn authenticated_at(claims: &Map<String, Value>, attempt: &Attempt, now: Tim
         (false, None) => None,
     };
     match oldest {
-        Some(oldest) if auth_time < oldest - TOLERANCE => Err(ConnectorFault::new(
-            ErrorCode::ReauthenticationNotProven,
-            "auth_time precedes the browser's leaving by more than allowed",
-        )),
-        _ => Ok(auth_time),
+        Some(oldest) if auth_time < oldest - TOLERANCE => Err(not_again(auth_time, attempt, asked_login)),
+        // A clock that is ahead, within the tolerance, must not date the authentication in the future.
+        _ => Ok(auth_time.min(now)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::assurance::Level;
+    use crate::login::samples::{OPENED, left};
+
+    #[test]
+    fn an_auth_time_of_a_clock_that_is_ahead_is_not_passed_on_as_the_future() {
+        let attempt = Attempt {
+            connector: "idp".into(),
+            state: String::new(),
+            nonce: String::new(),
+            verifier: Secret::new(String::new()),
+            redirect_uri: String::new(),
+            level: Level::Eidas1,
+            reauthenticate: true,
+            max_age: None,
+            left_at: OPENED,
+            left: left(),
+        };
+        let now = OPENED + Duration::from_secs(5);
+        for (auth_time, expected) in [(0, Ok(0)), (5, Ok(5)), (45, Ok(5)), (65, Ok(5)), (66, Err(ErrorCode::IdTokenAuthTime))] {
+            let claims = json!({ "auth_time": OPENED.seconds() + auth_time });
+            let at = authenticated_at(claims.as_object().unwrap(), &attempt, true, now).map_err(|fault| fault.code);
+            assert_eq!(at, expected.map(|seconds| OPENED + Duration::from_secs(seconds)), "{auth_time}");
+        }
     }
 }

@@ -214,7 +214,7 @@ async fn reauthentication_must_be_proven_by_auth_time() {
     let attempt = world.attempt().await; // left at NOW - 30
     let again = Attempt { reauthenticate: true, ..attempt.clone() };
     let aged = Attempt { max_age: Some(100), ..attempt };
-    let refused = Some(ErrorCode::ReauthenticationNotProven);
+    let refused = Some(ErrorCode::PromptLoginIgnored);
     let table = [(&again, NOW - 90, None), (&again, NOW - 91, refused), (&aged, NOW - 190, None), (&aged, NOW - 191, refused)];
     for (attempt, auth_time, expected) in table {
         world.script().claims["auth_time"] = json!(auth_time);

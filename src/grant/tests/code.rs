@@ -79,7 +79,8 @@ async fn a_tombstone_of_the_previous_release_still_revokes() {
     let issued = crate::grant::records::family("code");
     let (key, now) = (crate::grant::records::code_key("code"), hub.now());
     hub.grants.store.remove(&key).await.unwrap();
-    let draft = crate::store::Draft { value: vec![], expires_at: now + super::TOKEN_LIFE, families: Arc::default() };
+    let draft =
+        crate::store::Draft { value: vec![], expires_at: now + super::TOKEN_LIFE, unread_until: None, families: Arc::default() };
     hub.grants.store.insert(key.clone(), draft, now).await.unwrap();
     hub.grants.store.take(&key, issued.0.as_bytes().to_vec(), now + super::TOKEN_LIFE, now).await.unwrap();
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));

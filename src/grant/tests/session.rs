@@ -5,6 +5,7 @@ use std::time::Duration;
 use serde_json::Map;
 
 use super::{CODE_LIFE, Hub, MILLISECOND};
+use crate::config::model::SubjectSource;
 use crate::grant::records::code_key;
 use crate::grant::session::shown;
 use crate::identity::Identity;
@@ -145,4 +146,54 @@ async fn what_a_second_try_issues_ends_with_the_session_of_the_first() {
     hub.grants.issue(second).await.unwrap();
     assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
     assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "a code alive after logout");
+}
+
+/// An account at another identity provider, or the same with another e-mail address.
+fn by_another_account(mut grant: Grant, change: impl FnOnce(&mut Identity)) -> Grant {
+    grant.proven.authentication.connector = "another".into();
+    grant.proven.authentication.upstream_subject = Secret::new("another account".into());
+    change(&mut grant.proven.identity);
+    grant
+}
+
+#[tokio::test]
+async fn a_second_account_with_another_email_address_does_not_split_the_session() {
+    let hub = Hub::new();
+    hub.issue("first", &[("client_id", "other")]).await;
+    let lineage = session(&hub, "first's session").await.unwrap().lineage;
+    let second = fresh(hub.grant("second", &[]), "second", "first's session");
+    let second = by_another_account(second, |identity| identity.email = Some("angela@work.example".into()));
+    hub.grants.issue(second).await.unwrap();
+    let continued = session(&hub, "second").await.unwrap();
+    assert_eq!(continued.lineage, lineage);
+    assert!(continued.took_part(&"other".into()), "a logout must end what the first account was used for");
+}
+
+#[tokio::test]
+async fn another_person_in_the_same_browser_continues_no_session() {
+    for name in ["Angelo", "Angela किरन"] {
+        let hub = Hub::new();
+        let first = by_another_account(hub.grant("first", &[("client_id", "other")]), |identity| {
+            identity.given_names = vec!["Angela करन".into()];
+        });
+        hub.grants.issue(first).await.unwrap();
+        let mut second = fresh(hub.grant("second", &[]), "second", "first's session");
+        second.proven.identity.given_names = vec![name.to_owned()];
+        hub.grants.issue(second).await.unwrap();
+        assert!(!session(&hub, "second").await.unwrap().took_part(&"other".into()), "{name}");
+    }
+}
+
+#[tokio::test]
+async fn where_the_subject_is_the_account_an_equal_identity_continues_nothing() {
+    let mut hub = Hub::new();
+    hub.grants.subjects.source = SubjectSource::Provider;
+    hub.issue("first", &[("client_id", "other")]).await;
+    let second = by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
+    hub.grants.issue(second).await.unwrap();
+    assert!(!session(&hub, "second").await.unwrap().took_part(&"other".into()));
+    let third = fresh(hub.grant("third", &[]), "third", "second");
+    let third = by_another_account(third, |identity| identity.email = None);
+    hub.grants.issue(third).await.unwrap();
+    assert!(session(&hub, "third").await.unwrap().took_part(&"sp".into()), "the same account");
 }

@@ -5,11 +5,16 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::seal::unsealed;
-use super::{Hub, ID_TOKEN_LIFE, MILLISECOND, TOKEN_LIFE, by_post, read, token_request};
+use super::{Hub, ID_TOKEN_LIFE, MILLISECOND, OPENID_ID_TOKEN_LIFE, TOKEN_LIFE, by_post, read, service, token_request};
 use crate::assurance::{At, Level, Platform};
+use crate::config::Federation;
+use crate::config::federation::Unavailable;
+use crate::identity::scopes::ScopeTable;
 use crate::login::Proven;
 use crate::login::samples::{ISSUER, NONCE, OPENED, proven};
+use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
+use crate::protocol::registration::Rules;
 use crate::protocol::token::TokenRequest;
 use crate::token::keyring::tests::RING;
 use crate::token::verify::{VerificationKeys, open_jws};
@@ -138,4 +143,36 @@ async fn userinfo_is_what_the_person_saw_until_the_token_ends() {
         "aud": "sp", "iss": ISSUER, "iat": issued + 20, "exp": expires_at,
     });
     assert_eq!(claims, expected);
+}
+
+/// Registers `sp` as a service of plain OpenID Connect.
+fn under_openid_rules(hub: &Hub, id_token_claims: bool) {
+    let mut sp = service("sp", true, SigningAlg::ES256);
+    sp.registration.rules = Rules::Openid;
+    sp.id_token_claims = id_token_claims;
+    hub.grants.federation.switch(Federation::new([sp], ScopeTable::default(), Unavailable::Greyed));
+}
+
+#[tokio::test]
+async fn a_clock_75_seconds_ahead_finds_an_id_token_under_openid_rules_alive() {
+    let hub = Hub::new();
+    under_openid_rules(&hub, false);
+    let (_, id_token) = hub.tokens("code", &[]).await;
+    let claims = read(&id_token).1;
+    let life = claims["exp"].as_u64().unwrap() - claims["iat"].as_u64().unwrap();
+    assert_eq!(life, OPENID_ID_TOKEN_LIFE.as_secs());
+    let defaults = crate::config::model::Lifetimes::default();
+    assert_eq!((defaults.openid_id_token().as_secs(), defaults.id_token().as_secs()), (300, 60));
+}
+
+#[tokio::test]
+async fn id_token_claims_puts_the_claims_of_the_granted_scopes_into_the_id_token() {
+    for (id_token_claims, email) in [(true, json!("angela@example.org")), (false, Value::Null)] {
+        let hub = Hub::new();
+        under_openid_rules(&hub, id_token_claims);
+        let (token, id_token) = hub.tokens("code", &[]).await;
+        let claims = read(&id_token).1;
+        assert_eq!((claims.get("email").unwrap_or(&Value::Null), &claims["sub"]), (&email, &json!("pairwise-angela")));
+        assert!(hub.userinfo(&token).await.is_ok());
+    }
 }

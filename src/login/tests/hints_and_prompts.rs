@@ -5,7 +5,7 @@ use std::time::Duration;
 use crate::assurance::Level;
 use crate::login::samples::{OPENED, proven, reused};
 use crate::login::tests::stage::{Gate, Seen, Stage, answer, back_with, banner, effect, grant, problem};
-use crate::login::{ConsentPolicy, Effect, Proven, Report, Request, Way};
+use crate::login::{ConsentPolicy, Effect, Proven, Report, Request, Then, Way};
 use crate::protocol::catalogue::ErrorCode;
 
 const NOT_IDP: Gate = |connector, _| if connector.as_str() == "idp" { Err(ErrorCode::IdpOff) } else { Ok(()) };
@@ -21,6 +21,36 @@ fn idp_hint_is_followed_once() {
     let mut stage = Stage::new(&[("idp_hint", "idp")]);
     effect(stage.ask(Request::Look { reuse: None }));
     assert_eq!(stage.look(), banner(None, ErrorCode::Interrupted));
+}
+
+#[test]
+fn select_account_shows_the_choice_page_whatever_session_or_hint_there_is() {
+    let mut stage = Stage::new(&[("prompt", "select_account"), ("idp_hint", "idp")]);
+    assert_eq!(stage.look(), Seen::Choice(None));
+    stage.leave("other");
+}
+
+#[test]
+fn essential_acr_is_answered_with_one_of_its_values_or_not_at_all() {
+    const EIDAS2: &str = r#"{"id_token":{"acr":{"essential":true,"values":["eidas2"]}}}"#;
+    const BOTH: &str = r#"{"id_token":{"acr":{"essential":true,"values":["eidas2","eidas3"]}}}"#;
+    const WISHED: &str = r#"{"id_token":{"acr":{"values":["eidas2"]}}}"#;
+    for (claims, obtained, is_answer) in [
+        (EIDAS2, Level::Eidas2, true),
+        (EIDAS2, Level::Eidas3, false),
+        (BOTH, Level::Eidas3, true),
+        (WISHED, Level::Eidas3, true),
+    ] {
+        let mut stage = Stage::new(&[("acr_values", "eidas2"), ("claims", claims)]);
+        stage.verifying();
+        match stage.authenticated(obtained) {
+            Then::Do(effect) => assert!(is_answer && matches!(*effect, Effect::Identify(_)), "{claims} {obtained:?}"),
+            then @ Then::Answer(_) => {
+                assert!(!is_answer, "{claims} {obtained:?}");
+                assert_eq!(answer(then), banner(Some("idp"), ErrorCode::AcrNotRequired));
+            }
+        }
+    }
 }
 
 #[test]
@@ -100,7 +130,7 @@ fn whoever_is_not_wanted_is_not_granted() {
             stage.identifying();
             answer(stage.identified(proven("idp", Level::Eidas1)))
         };
-        assert!(stage.told(&seen, ErrorCode::LoginRequired), "{seen:?}");
+        assert!(stage.told(&seen, ErrorCode::OtherUser), "{seen:?}");
     }
     Stage::new(&[]).wanting("pairwise-angela").wanting("pairwise-angela").granted();
 }

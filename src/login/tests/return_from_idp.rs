@@ -2,6 +2,7 @@
 
 use crate::assurance::{At, Level};
 use crate::digest;
+use crate::ids::Secret;
 use crate::login::samples::{IDP_ISSUER, NONCE, authentication, left, proven};
 use crate::login::tests::stage::{CLOSED, OPEN, Seen, Stage, answer, back, back_with, banner, effect, grant, problem};
 use crate::login::upstream::Left;
@@ -16,9 +17,7 @@ fn the_departure_is_fresh_and_carries_what_the_request_asks() {
     let Effect::Begin(connector, departure) = stage.effect(Request::Choose("idp".into())) else { panic!() };
     assert_eq!(connector.as_str(), "idp");
     assert_eq!(departure.redirect_uri, "https://hub.example/api/v2/callback/idp");
-    let (hash, random) = departure.state.split_at(43);
-    assert_eq!(hash, stage.login.ticket.hash.as_str());
-    let fresh = [random, departure.nonce.as_str(), departure.verifier.reveal().as_str()];
+    let fresh = [departure.state.as_str(), departure.nonce.as_str(), departure.verifier.reveal().as_str()];
     assert!(fresh.iter().all(|value| value.len() == 43));
     assert!(fresh[0] != fresh[1] && fresh[1] != fresh[2] && fresh[0] != fresh[2]);
     assert_ne!(departure.nonce, NONCE, "the service provider's nonce is none of the identity provider's business");
@@ -48,7 +47,7 @@ fn forged_state_and_mix_up_leave_the_open_attempt_alone() {
     type Forge = fn(&mut Return);
     let forgeries: [(&str, Forge); 5] = [
         ("another state", |back| back.state = back.state.replace(|c: char| c.is_ascii_digit(), "_") + "x"),
-        ("the hash alone", |back| back.state.truncate(43)),
+        ("a part of it", |back| back.state.truncate(42)),
         ("no state", |back| back.state.clear()),
         ("one character more", |back| back.state.push('A')),
         ("another connector's callback", |back| back.connector = "evil".into()),
@@ -58,6 +57,27 @@ fn forged_state_and_mix_up_leave_the_open_attempt_alone() {
         let attempt = stage.leave("idp");
         assert_eq!(stage.seen(back_with(&attempt, forge)), UNKNOWN, "{attack}");
         assert!(matches!(stage.effect(back(&attempt)), Effect::Complete(..)), "{attack}: the real answer still counts");
+    }
+}
+
+/// RFC 6749 Appendix A.11. An identity provider's database or firewall answers such codes with 500, 413 or 403.
+#[test]
+fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_goes_on() {
+    let refused = Seen::Problem(ErrorCode::IdpCodeMalformed, Way::Choice);
+    for code in
+        ["\0abc".to_owned(), "a\nb".to_owned(), "\u{e9}".to_owned(), "\u{7f}".to_owned(), "x".repeat(4097), "x".repeat(40_000)]
+    {
+        let mut stage = Stage::new(&[]);
+        let attempt = stage.leave("idp");
+        let forged = back_with(&attempt, |back| back.arrival.code = Some(Secret::new(code.clone())));
+        assert_eq!(stage.seen(forged), refused, "{code:.10}");
+        assert!(matches!(stage.effect(back(&attempt)), Effect::Complete(..)), "the real answer still counts");
+    }
+    for code in [" ~<script>".to_owned(), "x".repeat(4096)] {
+        let mut stage = Stage::new(&[]);
+        let attempt = stage.leave("idp");
+        let good = back_with(&attempt, |back| back.arrival.code = Some(Secret::new(code.clone())));
+        assert!(matches!(stage.effect(good), Effect::Complete(..)), "{code:.10}");
     }
 }
 
@@ -191,7 +211,9 @@ fn the_gate_is_asked_at_every_door() {
 #[test]
 fn the_gate_judges_the_level_asked_before_and_the_one_obtained_after() {
     let mut stage = Stage::new(&[("acr_values", "eidas2")]);
-    stage.gate = |_, at| if at == At::Asked(Level::Eidas2) { Ok(()) } else { Err(ErrorCode::GateClosed) };
+    stage.gate = |_, at| {
+        if matches!(at, At::Asked(demand) if demand.level == Level::Eidas2) { Ok(()) } else { Err(ErrorCode::GateClosed) }
+    };
     stage.verifying();
     let seen = answer(stage.authenticated(Level::Eidas3));
     assert!(stage.told(&seen, ErrorCode::GateClosed));

@@ -25,6 +25,8 @@ pub(super) struct Stage {
     pub login: Login,
     pub now: Timestamp,
     pub gate: Gate,
+    /// What the service provider's file still holds.
+    pub registered: Result<(), ErrorCode>,
     pub consent: ConsentPolicy,
     /// The session cookie that comes with each step.
     pub session: Option<Secret<String>>,
@@ -56,6 +58,7 @@ impl Stage {
             login,
             now: OPENED,
             gate: OPEN,
+            registered: Ok(()),
             consent: ConsentPolicy::Information,
             session: None,
             nodes: Nodes::Many,
@@ -101,6 +104,7 @@ impl Stage {
             now: self.now,
             fresh: &self.entropy,
             gate: &self.gate,
+            registered: &|_| self.registered,
             consent: self.consent,
             callback_base: "https://hub.example/api/v2/callback/",
             session: self.session.as_ref(),

@@ -20,7 +20,7 @@ use serde::{Deserialize, Serialize};
 pub(super) use self::redirect::append;
 pub use self::redirect::{ProvenRedirect, ResponseMode, SpAnswer};
 use self::rows::Asked;
-use super::acr::{Level, Platform};
+use super::acr::{Demand, Level, Platform};
 use super::catalogue::ErrorCode;
 use super::params::{Params, is_form_urlencoded};
 use super::registration::{Directory, Registration, Rules};
@@ -44,6 +44,10 @@ pub struct AuthorizationRequest {
     pub level: Level,
     /// The level was asked by an essential `acr` claim: not reached means that the login fails (Core, 5.5.1.1).
     pub acr_essential: bool,
+    /// The levels that an essential `acr` claim names, one of which the ID token must carry (Core, 5.5.1.1). Empty: any from
+    /// `level` up, and on the standard platform, where there is one level.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub acr_required: Vec<Level>,
     /// Goes into the ID token as it is. Absent only under `rules = "openid"`.
     pub nonce: Option<Secret<String>>,
     pub prompt: Prompt,
@@ -62,6 +66,31 @@ pub struct AuthorizationRequest {
     pub ui_locales: Vec<String>,
 }
 
+impl AuthorizationRequest {
+    /// Returns what the request needs of an identity provider.
+    #[must_use]
+    pub const fn demand(&self) -> Demand {
+        Demand { level: self.level, reauthentication: self.prompt.login || self.max_age.is_some() }
+    }
+
+    /// Returns true if an ID token with this `acr` is an answer to the request's essential `acr` claim, if it has one.
+    #[must_use]
+    pub fn accepts_acr(&self, level: Level) -> bool {
+        self.acr_required.is_empty() || self.acr_required.contains(&level)
+    }
+
+    /// Proves a second time what the checks proved: between the request and its answer the registration may change, and
+    /// what was withdrawn meanwhile receives and releases nothing (RFC 9700 §4.11).
+    ///
+    /// # Errors
+    /// `RedirectUriWithdrawn`, before which nothing may be redirected; `ScopeWithdrawn`.
+    pub fn check_registration(&self, registration: Option<&Registration>) -> Result<(), ErrorCode> {
+        let holds = |registration: &&Registration| registration.holds_redirect_uri(self.redirect.redirect_uri());
+        let registration = registration.filter(holds).ok_or(ErrorCode::RedirectUriWithdrawn)?;
+        if registration.grants(&self.scopes) { Ok(()) } else { Err(ErrorCode::ScopeWithdrawn) }
+    }
+}
+
 /// What `prompt` asks for; `none` stands alone.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
 pub struct Prompt {
@@ -71,17 +100,20 @@ pub struct Prompt {
     pub consent: bool,
     /// Nothing may be shown.
     pub none: bool,
+    /// The user must be asked which account to use: the choice page is shown, whatever session or hint there is.
+    #[serde(default)]
+    pub select_account: bool,
 }
 
 impl Prompt {
     /// The values that are understood.
-    pub const VALUES: &'static [&'static str] = &["none", "login", "consent"];
+    pub const VALUES: &'static [&'static str] = &["none", "login", "consent", "select_account"];
 }
 
 /// R114
 impl Default for Prompt {
     fn default() -> Self {
-        Self { login: true, consent: true, none: false }
+        Self { login: true, consent: true, none: false, select_account: false }
     }
 }
 
@@ -144,16 +176,21 @@ pub fn check(
     judge(&asked, &proven, platform, directory).map_err(|code| Refusal::Redirect(proven.redirect, code))
 }
 
-/// The level that a request asks for, by its `acr_values` and `claims` alone, as [`check`] finds it.
+/// The level that a request asks for, and those that an essential `acr` claim names, by its `acr_values` and `claims` alone, as [`check`] finds it.
 ///
 /// # Errors
 /// The finding on one of the two.
-pub fn level_asked(acr_values: &str, claims: Option<&str>, rules: Rules, platform: Platform) -> Result<Level, ErrorCode> {
+pub fn level_asked(
+    acr_values: &str,
+    claims: Option<&str>,
+    rules: Rules,
+    platform: Platform,
+) -> Result<(Level, Vec<Level>), ErrorCode> {
     if acr_values.is_empty() && rules == Rules::Federation {
         return Err(ErrorCode::AcrValuesMissing);
     }
     let claims = rows::claims(claims.filter(|claims| !claims.is_empty()), rules)?;
-    level(acr_values, &claims, rules, platform)
+    Ok((level(acr_values, &claims, rules, platform)?, claims.acr.required(platform)))
 }
 
 fn level(acr_values: &str, claims: &rows::Claims, rules: Rules, platform: Platform) -> Result<Level, ErrorCode> {
@@ -220,6 +257,7 @@ fn judge(
         scopes,
         level,
         acr_essential: claims.acr.is_binding(),
+        acr_required: claims.acr.required(platform),
         nonce: proven.nonce.map(|nonce| Secret::new(nonce.to_owned())),
         prompt,
         max_age,

@@ -181,6 +181,15 @@ impl AcrClaim {
     pub(super) fn is_binding(&self) -> bool {
         self.essential && !self.values.is_empty()
     }
+
+    /// The levels one of which must be answered. On the standard platform every answer has the same.
+    pub(super) fn required(&self, platform: Platform) -> Vec<Level> {
+        let is_required = |level: &Level| self.is_binding() && self.values.iter().any(|value| value == level.as_str());
+        match platform {
+            Platform::Standard => Vec::new(),
+            Platform::High => platform.levels().iter().copied().filter(is_required).collect(),
+        }
+    }
 }
 
 /// The lowest accepted of all that was asked; of the essential values alone where there are any, for a lower level
@@ -260,19 +269,24 @@ fn acr_values(value: Option<&Value>, values: Option<&Value>) -> Result<Vec<Strin
 }
 
 pub(super) fn prompt(value: Option<&str>, rules: Rules) -> Result<Prompt, E> {
-    let mut asked = Prompt { login: false, consent: false, none: false };
+    let mut asked = Prompt { login: false, consent: false, none: false, select_account: false };
     for word in words(value.unwrap_or_default()) {
         match word {
             "login" => asked.login = true,
             "consent" => asked.consent = true,
             "none" => asked.none = true,
+            "select_account" => asked.select_account = true,
             _ => return Err(E::PromptUnknown),
         }
     }
     match asked {
-        Prompt { none: true, login, consent } if login || consent => Err(E::PromptNoneWithOther),
+        Prompt { none: true, login, consent, select_account } if login || consent || select_account => {
+            Err(E::PromptNoneWithOther)
+        }
         // Nothing but spaces is nothing asked: it must not become a way around the default.
-        Prompt { none: false, login: false, consent: false } if rules == Rules::Federation => Ok(Prompt::default()),
+        Prompt { none: false, login: false, consent: false, select_account: false } if rules == Rules::Federation => {
+            Ok(Prompt::default())
+        }
         asked => Ok(asked),
     }
 }

@@ -96,7 +96,7 @@ fn a_plain_request_is_read() {
     assert_eq!(request.scopes, ["openid", "email"].map(Scope::from));
     assert_eq!((request.level, request.acr_essential), (Level::Eidas1, false));
     assert_eq!(request.nonce.unwrap().reveal(), "nonce-nonce-nonce-nonce");
-    assert_eq!(request.prompt, Prompt { login: true, consent: true, none: false }, "R114");
+    assert_eq!(request.prompt, Prompt { login: true, consent: true, none: false, select_account: false }, "R114");
     assert_eq!((request.max_age, request.code_challenge), (None, None));
     assert_eq!(request.claims, ClaimsAsked::default());
     assert!(request.login_hint.is_none() && request.id_token_hint.is_none() && request.idp_hint.is_none());
@@ -365,8 +365,8 @@ fn claims_of_more_than_4096_bytes_are_refused() {
 #[test]
 fn optional_parameters_mean_what_they_say() {
     let prompt = |value| ask(&[("prompt", value)]).unwrap().prompt;
-    assert_eq!(prompt("none"), Prompt { login: false, consent: false, none: true });
-    assert_eq!(prompt("login"), Prompt { login: true, consent: false, none: false });
+    assert_eq!(prompt("none"), Prompt { login: false, consent: false, none: true, select_account: false });
+    assert_eq!(prompt("login"), Prompt { login: true, consent: false, none: false, select_account: false });
     assert_eq!(prompt("consent  login"), Prompt::default());
     assert_eq!(prompt("  "), Prompt::default(), "spaces are no way around the default");
     assert_eq!(ask(&[("max_age", "0")]).unwrap().max_age, Some(0));

@@ -6,7 +6,7 @@
 use http::HeaderMap;
 use serde_json::{Map, Value, json};
 
-use crate::identity::pivot::Pivot;
+use crate::identity::pivot::{Derivation, Pivot};
 use crate::identity::rules::{IdentityFault, Rule, Rules};
 use crate::identity::{Claim, Identity};
 use crate::protocol::json::parse_object;
@@ -70,7 +70,8 @@ pub fn answer(headers: &HeaderMap, body: &[u8], asked: &Identity, rules: &Rules)
         return Ok(Answer::Corrected(Box::new(known)));
     }
     // Answers that got mixed up on their way would sign one person in as another.
-    if Pivot::of(&known, &rules.home_country) != Pivot::of(asked, &rules.home_country) {
+    let pivot = |identity: &Identity| Pivot::of(identity, &rules.home_country, Derivation::LATEST);
+    if pivot(&known) != pivot(asked) {
         return broken("`outcome` is found, but `identity` is not the person asked about");
     }
     Ok(Answer::Found(Box::new(known)))

@@ -115,6 +115,64 @@ pub async fn room_comes_back<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(C
     assert_eq!(store.count(Kind::Login), 2);
 }
 
+pub async fn many_records_load_at_once<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    let login = |n: u64| key(Kind::Login, &n.to_string());
+    for n in [1, 3, 4] {
+        store.insert(login(n), draft(&n.to_string(), at(n * 10)), at(0)).await.unwrap();
+    }
+    let keys: Vec<_> = (0..5).map(login).collect();
+    let records = store.load_many(&keys, at(30)).await.unwrap();
+    let values: Vec<_> = records.iter().map(|record| record.as_ref().map(|record| record.value.to_vec())).collect();
+    assert_eq!(values, [None, None, None, None, Some(b"4".to_vec())], "in the order of the keys, without what has ended");
+    assert_eq!(store.load_many(&keys[1..2], at(0)).await.unwrap().len(), 1);
+    assert!(store.load_many(&[], at(0)).await.unwrap().is_empty());
+}
+
+pub async fn a_record_that_is_loaded_to_be_kept_outlives_its_earlier_end<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
+    let store = make(ROOMY).await;
+    let (login, unread_until) = (key(Kind::Login, "a"), Some(at(120)));
+    store.insert(login.clone(), Draft { unread_until, ..draft("1", at(1800)) }, at(0)).await.unwrap();
+    let mut first = Vec::new();
+    for _ in 0..2 {
+        let loaded = store.load_and_keep(&login, at(5)).await.unwrap().unwrap();
+        assert_eq!((loaded.record.version, loaded.record.expires_at), (Version(1), at(1800)));
+        first.push(loaded.is_first);
+    }
+    assert_eq!(first, [true, false]);
+    assert_eq!(value(&store, &login, at(1799)).await.unwrap(), "1");
+    assert_eq!(store.count(Kind::Login), 1);
+    assert_eq!(store.remove_unread(&login, at(6)).await, Ok(false), "what was loaded to be kept stays");
+    store.insert(key(Kind::Login, "b"), draft("1", at(1800)), at(0)).await.unwrap();
+    assert_eq!(store.remove_unread(&key(Kind::Login, "b"), at(6)).await, Ok(false));
+    assert!(!store.load_and_keep(&key(Kind::Login, "b"), at(5)).await.unwrap().unwrap().is_first, "one without an earlier end");
+    let unread = key(Kind::Login, "c");
+    assert!(store.load_and_keep(&unread, at(5)).await.unwrap().is_none());
+    store.insert(unread.clone(), Draft { unread_until, ..draft("1", at(1800)) }, at(0)).await.unwrap();
+    assert_eq!((store.remove_unread(&unread, at(6)).await, store.count(Kind::Login)), (Ok(true), 2));
+    assert_eq!(store.remove_unread(&unread, at(6)).await, Ok(false));
+    assert_eq!(value(&store, &unread, at(7)).await, None);
+}
+
+pub async fn room_for_logins_is_counted_in_bytes<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(Capacities { login_bytes: 100, ..ROOMY }).await;
+    let login = |name: &str| key(Kind::Login, name);
+    let (forty, sixty) = ("4".repeat(40), "6".repeat(60));
+    store.insert(login("a"), draft(&forty, at(20)), at(0)).await.unwrap();
+    store.insert(login("b"), draft(&forty, at(20)), at(0)).await.unwrap();
+    assert_eq!(store.insert(login("c"), draft(&forty, at(20)), at(0)).await, Err(StoreFault::Full));
+    store.insert(login("c"), draft("4", at(20)), at(0)).await.unwrap();
+    let replaced = store.replace(&login("a"), Version(1), sixty.clone().into(), at(20), at(1)).await;
+    assert_eq!(replaced, Ok(Replaced::Done(Version(2))), "a login that is under way may grow");
+    assert_eq!(store.insert(login("d"), draft("", at(20)), at(1)).await, Err(StoreFault::Full));
+    store.remove(&login("a")).await.unwrap();
+    assert_eq!(store.insert(login("d"), draft(&forty[..20], at(20)), at(1)).await, Ok(Version(1)), "after a removal");
+    store.insert(key(Kind::Session, "s"), draft(&sixty.repeat(9), at(20)), at(1)).await.unwrap();
+    assert_eq!(store.insert(login("e"), draft(&sixty, at(40)), at(20)).await, Ok(Version(1)), "after an expiry");
+}
+
 pub async fn codes_and_tokens_share_a_capacity<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
     let store = make(Capacities { grants: 2, ..ROOMY }).await;
     store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
@@ -152,6 +210,7 @@ pub async fn kinds_do_not_mix<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(
         Kind::Assertion,
         Kind::OwnCode,
         Kind::Blocks,
+        Kind::Probes,
     ];
     for kind in kinds {
         store.insert(key(kind, "same"), draft(&format!("{kind:?}"), at(10)), at(0)).await.unwrap();

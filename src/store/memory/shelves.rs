@@ -31,6 +31,8 @@ pub struct Slot {
     pub version: Version,
     pub value: Arc<[u8]>,
     pub expires_at: Timestamp,
+    /// An earlier end, until the record is loaded to be kept, or replaced.
+    pub unread_until: Option<Timestamp>,
     pub kept_for: Duration,
     pub families: Arc<[Family]>,
     pub born: Born,
@@ -64,17 +66,25 @@ impl Expiry<Arc<str>, Slot> for KeptFor {
 pub struct Pool {
     capacity: usize,
     used: AtomicUsize,
+    capacity_bytes: usize,
+    /// Of values.
+    used_bytes: AtomicUsize,
     /// When a sweep last went through everything.
     pub last_exhausted: Mutex<Timestamp>,
 }
 
 impl Pool {
-    fn new(capacity: usize) -> Arc<Self> {
-        Arc::new(Self { capacity, used: AtomicUsize::new(0), last_exhausted: Mutex::default() })
+    fn new(capacity: usize, capacity_bytes: usize) -> Arc<Self> {
+        let (used, used_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
+        Arc::new(Self { capacity, used, capacity_bytes, used_bytes, last_exhausted: Mutex::default() })
     }
 
     pub fn has_room(&self) -> bool {
-        self.used.load(Ordering::Relaxed) < self.capacity
+        self.used.load(Ordering::Relaxed) < self.capacity && self.used_bytes() < self.capacity_bytes
+    }
+
+    pub fn used_bytes(&self) -> usize {
+        self.used_bytes.load(Ordering::Relaxed)
     }
 }
 
@@ -94,8 +104,9 @@ impl Shelf {
         let (left_pool, left_shelf) = (Arc::clone(pool), Arc::clone(&used));
         let records = Cache::builder()
             .expire_after(KeptFor)
-            .eviction_listener(move |_, _, _| {
+            .eviction_listener(move |_, slot: Slot, _| {
                 left_pool.used.fetch_sub(1, Ordering::Relaxed);
+                left_pool.used_bytes.fetch_sub(slot.value.len(), Ordering::Relaxed);
                 left_shelf.fetch_sub(1, Ordering::Relaxed);
             })
             .build();
@@ -112,19 +123,26 @@ impl Shelf {
         self.used.load(Ordering::Relaxed)
     }
 
-    /// A place for a newcomer, if there is one.
-    pub fn admit(&self) -> bool {
-        let one_more = |used| (used < self.pool.capacity).then_some(used + 1);
-        let admitted = self.pool.used.fetch_update(Ordering::Relaxed, Ordering::Relaxed, one_more).is_ok();
-        if admitted {
-            self.used.fetch_add(1, Ordering::Relaxed);
+    /// A place for a newcomer of so many bytes, if there is one.
+    pub fn admit(&self, bytes: usize) -> bool {
+        let (pool, relaxed) = (&self.pool, Ordering::Relaxed);
+        let one_more = |used| (used < pool.capacity).then_some(used + 1);
+        let more_bytes = |used: usize| used.checked_add(bytes).filter(|used| *used <= pool.capacity_bytes);
+        if pool.used.fetch_update(relaxed, relaxed, one_more).is_err() {
+            return false;
         }
-        admitted
+        if pool.used_bytes.fetch_update(relaxed, relaxed, more_bytes).is_err() {
+            pool.used.fetch_sub(1, relaxed);
+            return false;
+        }
+        self.used.fetch_add(1, relaxed);
+        true
     }
 
     /// A place for a value that comes in the stead of another, whose place is given back a moment later.
-    pub fn occupy(&self) {
+    pub fn occupy(&self, bytes: usize) {
         self.pool.used.fetch_add(1, Ordering::Relaxed);
+        self.pool.used_bytes.fetch_add(bytes, Ordering::Relaxed);
         self.used.fetch_add(1, Ordering::Relaxed);
     }
 }
@@ -139,14 +157,15 @@ pub struct Shelves {
     assertions: Shelf,
     own_codes: Shelf,
     blocks: Shelf,
+    probes: Shelf,
 }
 
 impl Shelves {
     pub fn new(capacities: Capacities) -> Self {
-        let shelf = |kind, capacity| Shelf::new(kind, &Pool::new(capacity));
-        let grants = Pool::new(capacities.grants);
+        let shelf = |kind, capacity| Shelf::new(kind, &Pool::new(capacity, usize::MAX));
+        let grants = Pool::new(capacities.grants, usize::MAX);
         Self {
-            logins: shelf(Kind::Login, capacities.logins),
+            logins: Shelf::new(Kind::Login, &Pool::new(capacities.logins, capacities.login_bytes)),
             sessions: shelf(Kind::Session, capacities.sessions),
             codes: Shelf::new(Kind::Code, &grants),
             tokens: Shelf::new(Kind::Token, &grants),
@@ -155,6 +174,7 @@ impl Shelves {
             assertions: shelf(Kind::Assertion, capacities.assertions),
             own_codes: shelf(Kind::OwnCode, capacities.own_codes),
             blocks: shelf(Kind::Blocks, capacities.blocks),
+            probes: shelf(Kind::Probes, capacities.probes),
         }
     }
 
@@ -169,11 +189,12 @@ impl Shelves {
             Kind::Assertion => &self.assertions,
             Kind::OwnCode => &self.own_codes,
             Kind::Blocks => &self.blocks,
+            Kind::Probes => &self.probes,
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Shelf> {
-        let Self { logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks } = self;
-        [logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks].into_iter()
+        let Self { logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks, probes } = self;
+        [logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks, probes].into_iter()
     }
 }

@@ -105,6 +105,15 @@ impl From<RedisError> for Trouble {
     }
 }
 
+/// What a caller of [`Link::send`] gets back.
+#[derive(Clone, Copy)]
+enum Reply {
+    /// The answer to the only command.
+    Single,
+    /// The answers to all commands, in their order.
+    Array,
+}
+
 pub struct Link {
     target: Target,
     limit: Duration,
@@ -187,14 +196,23 @@ impl Link {
 
     /// Asks, once more if the answer is lost.
     pub async fn ask(&self, verb: &'static str, cmd: &Cmd) -> Result<Value, Trouble> {
+        self.send(verb, std::slice::from_ref(cmd), Reply::Single).await
+    }
+
+    /// Sends several commands in one round trip, again if an answer is lost. Returns an array of their answers.
+    pub async fn ask_many(&self, verb: &'static str, commands: &[Cmd]) -> Result<Value, Trouble> {
+        self.send(verb, commands, Reply::Array).await
+    }
+
+    async fn send(&self, verb: &'static str, commands: &[Cmd], reply: Reply) -> Result<Value, Trouble> {
         let Some(pass) = self.breaker.enter(Instant::now()) else {
             self.metrics.redis_failed(Trouble::Spared.label());
             return Err(Trouble::Spared);
         };
-        let mut answer = self.try_once(verb, cmd).await;
+        let mut answer = self.try_once(verb, commands, reply).await;
         if answer.as_ref().is_err_and(Trouble::may_pass) {
             self.metrics.redis_retried();
-            answer = self.try_once(verb, cmd).await;
+            answer = self.try_once(verb, commands, reply).await;
         }
         match &answer {
             Err(trouble) if trouble.is_away() => {
@@ -209,11 +227,17 @@ impl Link {
         answer
     }
 
-    async fn try_once(&self, verb: &'static str, cmd: &Cmd) -> Result<Value, Trouble> {
+    async fn try_once(&self, verb: &'static str, commands: &[Cmd], reply: Reply) -> Result<Value, Trouble> {
         let asked = async {
             let (mut connection, era) = self.connection().await?;
             let began = Instant::now();
-            let answer = tokio::time::timeout(self.limit, connection.ask(cmd)).await;
+            let asked = async {
+                match (commands, reply) {
+                    ([command], Reply::Single) => connection.ask(command).await,
+                    _ => connection.ask_many(commands).await,
+                }
+            };
+            let answer = tokio::time::timeout(self.limit, asked).await;
             self.metrics.redis_round_trip(verb, began.elapsed());
             let answer = answer.map_err(|_| Trouble::Late).and_then(|answer| answer.map_err(Trouble::from));
             if answer.as_ref().is_err_and(Trouble::may_pass) && !connection.mends_itself() {

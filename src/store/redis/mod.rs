@@ -23,7 +23,7 @@ pub(crate) mod released_tests;
 mod scripts;
 mod target;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod verbs;
 
 use std::fmt;
@@ -278,9 +278,9 @@ impl RedisStore {
         }
     }
 
-    fn moved(&self, kind: Kind, old: &[u8], to: Timestamp) {
+    fn moved(&self, kind: Kind, old: &[u8], to: Timestamp, bytes: Option<usize>) {
         if let Some(head) = self.own_head(old) {
-            self.places.moved(kind, head.expires_at, to);
+            self.places.moved(kind, head.expires_at, to, bytes);
         }
     }
 

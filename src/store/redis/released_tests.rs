@@ -128,7 +128,7 @@ async fn write_the_records_of_this_release() {
         let (server, prefix) = (shared(), fresh_prefix());
         let (store, key) = (store_at(server, &prefix, &[SEAL_KEY], ROOMY), sample.key());
         let families = sample.families.iter().map(|family| Family(family.as_str().into())).collect();
-        let draft = Draft { value: b"before".to_vec(), expires_at: EXPIRES, families };
+        let draft = Draft { value: b"before".to_vec(), expires_at: EXPIRES, unread_until: None, families };
         store.insert(key.clone(), draft, WRITTEN).await.unwrap();
         store.replace(&key, Version(1), sample.bytes(), EXPIRES, WRITTEN).await.unwrap();
         if let Some(tombstone) = &sample.tombstone {

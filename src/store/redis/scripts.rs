@@ -52,10 +52,12 @@ fn call(name: &str, script: &str, key: &str, arguments: &[&[u8]]) -> Cmd {
 
 pub struct Scripts {
     pub insert: Script,
+    pub keep: Script,
     pub replace: Script,
     pub take: Script,
     pub kill: Script,
     pub remove: Script,
+    pub remove_unread: Script,
     pub join: Script,
     pub close: Script,
     pub count: Script,
@@ -70,10 +72,12 @@ impl Default for Scripts {
     fn default() -> Self {
         Self {
             insert: Script::new("insert", INSERT),
+            keep: Script::new("load", KEEP),
             replace: Script::new("replace", REPLACE),
             take: Script::new("take", TAKE),
             kill: Script::new("kill", KILL),
             remove: Script::new("remove", REMOVE),
+            remove_unread: Script::new("remove", REMOVE_UNREAD),
             join: Script::new("join", JOIN),
             close: Script::new("revoke", CLOSE),
             count: Script::new("count", COUNT),
@@ -93,6 +97,17 @@ if old then
 end
 redis.call('SET', KEYS[1], ARGV[1], 'PX', ARGV[3])
 return 1";
+
+/// now, grace → {record, what was left of an earlier end in milliseconds, or -1}, or nothing. GETEX, as every reading.
+const KEEP: &str = "#!lua flags=allow-oom
+local old = redis.call('GETEX', KEYS[1])
+if not old then return {} end
+if old:sub(2, 2) ~= 'L' then return {old, -1} end
+local px = struct.unpack('>I8', old, 11) - tonumber(ARGV[1]) + tonumber(ARGV[2])
+local left = redis.call('PTTL', KEYS[1])
+if px - left <= tonumber(ARGV[2]) then return {old, -1} end
+redis.call('PEXPIRE', KEYS[1], px)
+return {old, left}";
 
 /// expected version, first 18 bytes of the new head, sealed value, now, px, expires_at, horizon
 /// → {1, old head} done, {0} stale, {-1} gone, {2, birth and families} which must be told of the longer life first
@@ -145,6 +160,15 @@ local old = redis.call('GET', KEYS[1])
 if not old then return false end
 redis.call('DEL', KEYS[1])
 return old:sub(1, 26)";
+
+/// now, grace → {the old head, what was left of its earlier end in milliseconds}, or nothing
+const REMOVE_UNREAD: &str = "#!lua flags=allow-oom
+local old = redis.call('GETEX', KEYS[1])
+if not old or old:sub(2, 2) ~= 'L' then return {} end
+local left = redis.call('PTTL', KEYS[1])
+if struct.unpack('>I8', old, 11) - tonumber(ARGV[1]) + tonumber(ARGV[2]) - left <= tonumber(ARGV[2]) then return {} end
+redis.call('DEL', KEYS[1])
+return {old:sub(1, 26), left}";
 
 /// member, expires_at, now, px, what is over for long → 1 joined, 0 the family is closed
 const JOIN: &str = "

@@ -46,6 +46,27 @@ impl Connection {
         }
     }
 
+    /// Sends several commands without waiting in between, and returns an array of their answers: one pipeline to a single
+    /// server; to a Cluster all at once, each to the node of its slot.
+    pub async fn ask_many(&mut self, commands: &[Cmd]) -> RedisResult<Value> {
+        match self {
+            Self::One(connection) => {
+                let mut pipeline = redis::pipe();
+                for command in commands {
+                    pipeline.add_command(command.clone());
+                }
+                Ok(Value::Array(pipeline.query_async(connection).await?))
+            }
+            Self::Cluster(connection) => {
+                let asked = commands.iter().map(|command| {
+                    let mut connection = connection.as_ref().clone();
+                    async move { command.query_async::<Value>(&mut connection).await }
+                });
+                Ok(Value::Array(futures_util::future::try_join_all(asked).await?))
+            }
+        }
+    }
+
     /// What every server that takes writes answers.
     pub async fn ask_each(&mut self, cmd: &Cmd) -> RedisResult<Vec<Value>> {
         match self {

@@ -1,27 +1,29 @@
 //! L2 · The port's verbs: what is sent for each, and what its answer means.
 
+use std::time::Duration;
+
 use async_trait::async_trait;
 use futures_util::future::join_all;
-use redis::Value;
+use redis::{Cmd, Value};
 
 use super::link::Trouble;
 use super::names::{Member, hash_of};
 use super::record::{self, FAMILY, Head, State};
 use super::{GRACE, Joined, Place, READ, RedisStore, kept_for, malformed, parts, text, unexpected};
 use crate::env::Timestamp;
-use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, Store, StoreFault, Taken, Version};
+use crate::store::{Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault, Taken, Usage, Version};
 
 #[async_trait]
 impl Store for RedisStore {
     async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
         let place = self.place(&key);
-        if !self.places.admit(key.kind, draft.expires_at, now) {
+        if !self.places.admit(key.kind, draft.value.len(), draft.first_end(), now) {
             // A replay is told as one, also by a hub that is full.
             return Err(if self.stands(&place, now).await? { StoreFault::Exists } else { StoreFault::Full });
         }
         let inserted = self.insert_admitted(&place, &draft, now).await;
         if inserted.is_err() {
-            self.places.free(key.kind, draft.expires_at);
+            self.places.free(key.kind, draft.first_end());
         }
         inserted
     }
@@ -29,11 +31,43 @@ impl Store for RedisStore {
     async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
         let place = self.place(key);
         // Read each second, whether or not anybody logs in: counted apart.
-        let verb = if key.kind == Kind::Blocks { "watch" } else { "load" };
+        let verb = if key.kind.is_watched() { "watch" } else { "load" };
         match self.link.ask(verb, redis::cmd(READ).arg(&place.key)).await? {
             Value::BulkString(bytes) => Ok(self.read(&place, &bytes)?.filter(|record| record.expires_at > now)),
             _ => Ok(None),
         }
+    }
+
+    async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
+        let place = self.place(key);
+        let (now_text, grace) = (text(now), GRACE.as_millis().to_string());
+        let answer = self.link.run(&self.scripts.keep, &place.key, &[now_text.as_bytes(), grace.as_bytes()]).await?;
+        let [Value::BulkString(bytes), Value::Int(left)] = parts(&answer) else {
+            return if parts(&answer).is_empty() { Ok(None) } else { Err(unexpected()) };
+        };
+        let left = u64::try_from(*left).ok().map(Duration::from_millis);
+        if let (Some(left), Some(head)) = (left, self.own_head(bytes)) {
+            self.places.kept(place.kind, now + left, head.expires_at);
+        }
+        let record = self.read(&place, bytes)?.filter(|record| record.expires_at > now);
+        Ok(record.map(|record| Loaded { record, is_first: left.is_some() }))
+    }
+
+    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+        if keys.is_empty() {
+            return Ok(Vec::new());
+        }
+        let places: Vec<Place> = keys.iter().map(|key| self.place(key)).collect();
+        let commands: Vec<Cmd> = places.iter().map(|place| read_command(&place.key)).collect();
+        let answer = self.link.ask_many("load", &commands).await?;
+        if parts(&answer).len() != places.len() {
+            return Err(unexpected());
+        }
+        let records = places.iter().zip(parts(&answer)).map(|(place, answer)| match answer {
+            Value::BulkString(bytes) => Ok(self.read(place, bytes)?.filter(|record| record.expires_at > now)),
+            _ => Ok(None),
+        });
+        records.collect()
     }
 
     async fn replace(
@@ -58,7 +92,7 @@ impl Store for RedisStore {
             match parts(&answer) {
                 [Value::Int(1), before @ ..] => {
                     if let [Value::BulkString(before)] = before {
-                        self.moved(place.kind, before, expires_at);
+                        self.moved(place.kind, before, expires_at, Some(value.len()));
                     }
                     return Ok(Replaced::Done(next));
                 }
@@ -89,7 +123,7 @@ impl Store for RedisStore {
             // The third part is there when an earlier try had won already, and its answer was lost.
             [Value::Int(1), Value::BulkString(taken), earlier @ ..] => {
                 if earlier.is_empty() {
-                    self.moved(place.kind, taken, tombstone_until);
+                    self.moved(place.kind, taken, tombstone_until, None);
                 }
                 Ok(self.read(&place, taken)?.map_or(Taken::Gone, Taken::Won))
             }
@@ -108,6 +142,21 @@ impl Store for RedisStore {
         let old = self.link.run(&self.scripts.remove, &place.key, &[]).await?;
         self.give_back(place.kind, &old);
         Ok(())
+    }
+
+    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+        let place = self.place(key);
+        let (now_text, grace) = (text(now), GRACE.as_millis().to_string());
+        let arguments: [&[u8]; 2] = [now_text.as_bytes(), grace.as_bytes()];
+        match parts(&self.link.run(&self.scripts.remove_unread, &place.key, &arguments).await?) {
+            [Value::BulkString(old), Value::Int(left)] => {
+                if let (Ok(left), Some(_)) = (u64::try_from(*left), self.own_head(old)) {
+                    self.places.free_about(place.kind, now + Duration::from_millis(left));
+                }
+                Ok(true)
+            }
+            _ => Ok(false),
+        }
     }
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
@@ -133,6 +182,16 @@ impl Store for RedisStore {
     fn count(&self, kind: Kind) -> usize {
         self.places.used(kind)
     }
+
+    fn usage(&self, kind: Kind) -> Usage {
+        self.places.usage(kind)
+    }
+}
+
+fn read_command(key: &str) -> Cmd {
+    let mut command = redis::cmd(READ);
+    command.arg(key);
+    command
 }
 
 impl RedisStore {
@@ -143,7 +202,12 @@ impl RedisStore {
         let bound = record::bound(State::Live, version, until);
         let sealed = self.seal(place, &bound, &nonce, &draft.value)?;
         let bytes = [&bound[..], &birth, &record::families(&families, until), &sealed].concat();
-        let (now_text, px) = (text(now), kept_for(until, now));
+        let px = match draft.unread_until {
+            // By the server's clock alone, and so without the grace that hubs' clocks get.
+            Some(unread_until) if unread_until < until => unread_until.since(now).as_millis().max(1).to_string(),
+            _ => kept_for(until, now),
+        };
+        let now_text = text(now);
         let arguments: [&[u8]; 3] = [&bytes, now_text.as_bytes(), px.as_bytes()];
         let insert = self.link.run(&self.scripts.insert, &place.key, &arguments);
         // At once: nobody knows the key before this function says so, and a family that is found closed ends the record.

@@ -63,6 +63,8 @@ pub struct Unavailable {
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Refusal {
     TooLow,
+    /// The request asks for a new authentication, and this identity provider proves none.
+    NoReauthentication,
     NotForThisService,
     InTrouble,
     Off,
@@ -184,6 +186,7 @@ impl Refusal {
     fn text(&self, t: &Locale) -> String {
         match self {
             Self::TooLow => t.text("why-too-low"),
+            Self::NoReauthentication => t.text("why-no-reauthentication"),
             Self::NotForThisService => t.text("why-not-for-service"),
             Self::InTrouble => t.text("why-in-trouble"),
             Self::Off => t.text("why-off"),

@@ -69,6 +69,8 @@ impl ErrorPage {
             t,
             title: t.text(entry.text),
             mender: t.text(match entry.mender {
+                Mender::IdentityProvider if entry.text == "error-idp-answer" && self.ways.is_empty() => "mender-answer-alone",
+                Mender::IdentityProvider if entry.text == "error-idp-answer" => "mender-answer",
                 Mender::User if self.ways.is_empty() => "error-no-way",
                 Mender::User if matches!(self.ways.first(), Some(Way::OtherProvider { .. })) => "mender-other",
                 Mender::User => "mender-user",

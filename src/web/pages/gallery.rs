@@ -284,13 +284,16 @@ fn errors() -> Vec<(&'static str, ErrorPage)> {
                 ..error(ErrorCode::IdpBlocked)
             },
         ),
+        ("error-lost-cookie", ErrorPage { service: None, ways: vec![], ..error(ErrorCode::LoginOtherBrowser) }),
         (
-            "error-lost-cookie",
+            "error-answer",
             ErrorPage {
-                ways: vec![Way::ServiceHome { href: "https://sp.example/".into() }],
-                ..error(ErrorCode::LoginOtherBrowser)
+                provider: Some("Impôts".into()),
+                ways: vec![Way::Continue { href: here.clone() }],
+                ..error(ErrorCode::IdpStateUnusable)
             },
         ),
+        ("error-answer-alone", ErrorPage { service: None, ways: vec![], ..error(ErrorCode::IdpStateUnusable) }),
         ("error-done", ErrorPage { ways: vec![Way::Continue { href: here }], ..error(ErrorCode::AlreadyDone) }),
     ]
 }

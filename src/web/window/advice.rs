@@ -15,13 +15,19 @@ pub(super) fn of(code: E) -> &'static str {
             "A kill switch of yours is in force: `passerelle idp list` says whose, why and until when."
         }
         E::IdpOff | E::IdpUnknown => "The connector's file is gone, or says enabled = false. Have the person take another one.",
-        E::GateClosed | E::AcrTooLow => {
+        E::GateClosed | E::AcrTooLow | E::AcrNotRequired => {
             "The service does not accept this identity provider, or asks for a higher level than it gives: \
              `passerelle acr explain --sp … --idp … --acr …` says what is asked and given."
         }
         E::AcrUnlisted | E::AcrMissing => {
-            "The identity provider names a level that the connector's [acr] does not list, or none. `passerelle acr explain` \
-             says what is expected; agree with the identity provider before you change the file."
+            "The identity provider names a level that the connector's [acr] does not list, or none: the event below shows which. \
+             `passerelle acr explain` says what is expected; agree with the identity provider before you change the file. Where \
+             its acr says nothing about a level, ignore_acr = true has assumed_level count."
+        }
+        E::PromptLoginIgnored => {
+            "The service demanded a fresh login, prompt=login was sent, and the identity provider returned an older one. Have its \
+             operators make it heed prompt=login for this client; until then logins that demand a fresh one fail there \
+             (docs/checking-a-connector.md). A single case may be a browser that changed the request."
         }
         E::RegisterAnswer | E::RegisterNotFound | E::RegisterSeveral | E::RegisterDeceased | E::RegisterRefused => {
             "The register does not confirm the person as the identity provider names them. `passerelle register lookup` asks it \
@@ -35,6 +41,10 @@ pub(super) fn of(code: E) -> &'static str {
              id. Compare the connector's [mapping] with what was agreed (docs/claim-mapping.md)."
         }
         E::StoreFull | E::Busy => "The hub is at a limit of yours: see the store and [limits] of passerelle.toml.",
+        E::NetworkCrowded => {
+            "A client in this network begins logins that no browser opens, and room is short: docs/limits.md says how it is shared. \
+             Stop the flood at the proxy, or raise limits.logins and limits.login_bytes if memory allows."
+        }
         E::StoreUnavailable => "The store does not answer: see /readyz.",
         E::AuditUnwritable => "The audit log can't be written, and audit.when_full = \"stop\": see /readyz and docs/audit.md.",
         E::Interrupted | E::ShuttingDown => {
@@ -48,6 +58,14 @@ pub(super) fn of(code: E) -> &'static str {
         E::RedirectUriNotRegistered => {
             "The service sends another redirect_uri than its file lists. They are compared letter by letter: the service corrects \
              it, or you add it to the file after you have made sure of it."
+        }
+        E::RedirectUriWithdrawn | E::ScopeWithdrawn => {
+            "The service provider's file changed while the person was signing in: the redirect URI or a scope was removed. If that \
+             was not intended, put it back; else the person begins again at the service."
+        }
+        E::IdpReauthenticationUnproven => {
+            "The service demands a new authentication, and this identity provider proves none. If it asks for the password each \
+             time, write reauthenticates = true in the connector's file (docs/choice.md)."
         }
         _ if entry.code.starts_with("Y02") => match entry.mender {
             Mender::Operator => {

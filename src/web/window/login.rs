@@ -80,6 +80,9 @@ pub struct EventTold {
     pub level: Option<Level>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<String>,
+    /// Why a call to the identity provider failed; at most 300 characters of printable ASCII.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub detail: Option<String>,
 }
 
 impl EventTold {
@@ -161,5 +164,6 @@ fn event(moment: &Moment, began: Timestamp) -> EventTold {
         data_provider,
         level: moment.level,
         code: moment.code.map(|code| code.entry().code.to_owned()),
+        detail: moment.detail.as_deref().map(str::to_owned),
     }
 }

@@ -5,9 +5,13 @@ use serde_json::{Map, Value};
 
 use crate::assurance::acr::Agreement;
 use crate::config::model::{OidcKind, UpstreamAuthMethod};
+use crate::connector::code_flow::printable;
 use crate::connector::finding::{Examination, Finding};
 
 const OPEN: &str = "is not announced, which says nothing";
+/// Announced values that a finding repeats, and the characters of each.
+const REPEATED_VALUES: usize = 40;
+const REPEATED_CHARS: usize = 64;
 
 pub(super) fn look(members: &Map<String, Value>, kind: &OidcKind, levels: &Agreement, examination: &Examination) -> Vec<Finding> {
     let document = Document(members);
@@ -18,6 +22,7 @@ pub(super) fn look(members: &Map<String, Value>, kind: &OidcKind, levels: &Agree
         document.authentication_method(kind),
         document.signing(kind),
         document.levels(levels),
+        document.prompt(),
         document.scopes(kind),
         document.claims(examination),
     ]
@@ -93,7 +98,46 @@ impl<'a> Document<'a> {
         }
     }
 
+    /// Initiating User Registration via OpenID Connect 1.0, 4.1, defines the member.
+    fn prompt(&self) -> Finding {
+        match self.list("prompt_values_supported") {
+            Some(values) if !values.contains(&"login") => Finding::warning(
+                "prompt",
+                "prompt=login is not announced: where a fresh login is demanded, an identity provider that ignores it makes \
+                 the login fail (Y020370)",
+                "ask the identity provider whether it heeds prompt=login for this client",
+            ),
+            Some(_) => Finding::ok("prompt", "prompt=login is announced"),
+            None => Finding::ok("prompt", format!("prompt {OPEN}")),
+        }
+    }
+
+    /// What a login with `assumed_level` fails by: an `acr` that is returned, and not listed.
+    fn unlisted_levels(&self, levels: &Agreement) -> Option<Finding> {
+        levels.assumed?;
+        let values = self.list("acr_values_supported");
+        let unlisted: Vec<&str> = values.iter().flatten().copied().filter(|value| levels.refuses_value(value)).collect();
+        let returns_acr = self.list("claims_supported").is_some_and(|claims| claims.contains(&"acr"));
+        let announced = match (&values, unlisted.is_empty()) {
+            (Some(_), false) => format!("the acr values {}, which the [acr] table does not list", repeated(&unlisted)),
+            (None, _) if returns_acr && levels.values.is_empty() => "that it returns acr, and the file has no [acr] table".into(),
+            _ => return None,
+        };
+        let what = format!(
+            "it announces {announced}: a login that returns such a value is refused (Y100001), for assumed_level counts only \
+             where no acr is returned"
+        );
+        let mend = "set ignore_acr = true if its acr says nothing about the level; else list the values in [acr]";
+        Some(Finding::warning("acr", what, mend))
+    }
+
     fn levels(&self, levels: &Agreement) -> Finding {
+        if levels.ignores_acr {
+            return Finding::ok("acr", "a returned acr is ignored (ignore_acr): every answer counts as assumed_level");
+        }
+        if let Some(finding) = self.unlisted_levels(levels) {
+            return finding;
+        }
         let sent: Vec<&str> = levels.values.values().filter_map(|values| Some(values.first()?.as_str())).collect();
         let Some(announced) = self.list("acr_values_supported") else { return Finding::ok("acr", format!("acr {OPEN}")) };
         let missing = absent(sent.iter().copied(), &announced);
@@ -110,8 +154,9 @@ impl<'a> Document<'a> {
         if missing.is_empty() {
             return Finding::ok("scopes", "every scope that is asked for is announced");
         }
-        let mend = "write kind.oidc.scopes as the identity provider knows them";
-        Finding::warning("scopes", format!("not announced: {}", missing.join(", ")), mend)
+        let what = format!("the identity provider does not know {}; it lists {}", missing.join(", "), repeated(&announced));
+        let mend = "write into kind.oidc.scopes only what it lists: it may refuse every login (invalid_scope)";
+        Finding::fault("scopes", what, mend)
     }
 
     fn claims(&self, examination: &Examination) -> Finding {
@@ -128,6 +173,17 @@ impl<'a> Document<'a> {
         }
         let mend = "map them from what the identity provider has ([mapping]), or ask for them there";
         Finding::warning("claims", format!("not announced: {}", missing.join(", ")), mend)
+    }
+}
+
+/// The identity provider's own values, fit for a terminal.
+fn repeated(values: &[&str]) -> String {
+    let shown: Vec<String> = values.iter().take(REPEATED_VALUES).map(|value| printable(value, REPEATED_CHARS)).collect();
+    let more = values.len().saturating_sub(REPEATED_VALUES);
+    match (shown.is_empty(), more) {
+        (true, _) => "none".to_owned(),
+        (false, 0) => shown.join(", "),
+        (false, more) => format!("{} and {more} more", shown.join(", ")),
     }
 }
 

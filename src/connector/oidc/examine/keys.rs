@@ -11,7 +11,8 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
 use crate::token::verify::{MAX_KEYS, VerificationKeys, rsa_bits};
 
-pub(super) fn look(body: &[u8], kind: &OidcKind) -> Vec<Finding> {
+/// `announced`: the members of the configuration document; none where the endpoints are in the file.
+pub(super) fn look(body: &[u8], kind: &OidcKind, announced: &Map<String, Value>) -> Vec<Finding> {
     let (set, keys) = match (json::parse_object(body), VerificationKeys::from_jwks(body)) {
         (Ok(set), Ok(keys)) => (set, keys),
         _ => {
@@ -27,8 +28,12 @@ pub(super) fn look(body: &[u8], kind: &OidcKind) -> Vec<Finding> {
         let what = format!("the key set holds {} keys, of which the first {MAX_KEYS} are looked at", all.len());
         findings.push(Finding::fault("keys", what, "ask the identity provider to publish the keys that it uses"));
     }
-    let wanted = [Some(kind.id_token_signed_response_alg), kind.userinfo_signed_response_alg];
-    let lacking = wanted.into_iter().flatten().find(|alg| !keys.verifies(*alg));
+    let wanted = [
+        (Some(kind.id_token_signed_response_alg), "id_token_signing_alg_values_supported"),
+        (kind.userinfo_signed_response_alg, "userinfo_signing_alg_values_supported"),
+    ];
+    let mut wanted = wanted.into_iter().filter_map(|(alg, member)| Some((alg?, member)));
+    let lacking = wanted.find(|(alg, _)| !keys.verifies(*alg));
     findings.push(match lacking {
         None => Finding::ok(
             "keys",
@@ -39,11 +44,30 @@ pub(super) fn look(body: &[u8], kind: &OidcKind) -> Vec<Finding> {
                 kind.id_token_signed_response_alg.as_str()
             ),
         ),
-        Some(alg) => no_key(alg, &keys),
+        Some((alg, member)) if !keys.is_empty() && announces(announced, member, alg) => no_key_yet(alg),
+        Some((alg, _)) => no_key(alg, &keys),
     });
     findings.extend(names(&jwks));
     findings.extend(jwks.iter().filter_map(|jwk| unsound(jwk)));
     findings
+}
+
+fn announces(members: &Map<String, Value>, name: &str, alg: SigningAlg) -> bool {
+    members.get(name).and_then(Value::as_array).is_some_and(|algs| algs.iter().any(|announced| announced == alg.as_str()))
+}
+
+/// Keycloak makes the key of an algorithm at the first signature with it, and publishes it from then on.
+fn no_key_yet(alg: SigningAlg) -> Finding {
+    let alg = alg.as_str();
+    let what = format!(
+        "no key of the set can verify {alg} yet, and the identity provider announces {alg}: some, as Keycloak, make such a key \
+         at the first signature with it; the hub fetches it at that login"
+    );
+    let mend = format!(
+        "log in once, and check again: if this stays, have {alg} registered there for this client, or write in the file what is \
+         registered"
+    );
+    Finding::warning("keys", what, mend)
 }
 
 fn no_key(alg: SigningAlg, keys: &VerificationKeys) -> Finding {

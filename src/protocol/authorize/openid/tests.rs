@@ -80,7 +80,7 @@ fn the_least_that_openid_connect_asks_for_is_enough() {
         let request = judged(pairs(&[]), form).unwrap();
         assert_eq!((request.nonce, request.level, request.acr_essential), (None, Level::Eidas1, false));
         // An absent prompt stays absent.
-        assert_eq!(request.prompt, Prompt { login: false, consent: false, none: false });
+        assert_eq!(request.prompt, Prompt { login: false, consent: false, none: false, select_account: false });
         let SpAnswer::Redirect { location } = request.redirect.code("C") else { panic!() };
         assert!(!location.contains("state"), "{location}");
     }

@@ -1,0 +1,290 @@
+//! How many connections a listener holds, and which one gives way to a newcomer.
+
+use std::collections::{BTreeMap, HashMap};
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::ops::Bound;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::Waker;
+
+use futures_util::task::AtomicWaker;
+
+use crate::client_network::masked;
+use crate::config::proxies::Network;
+
+/// Connections that are looked at for an idle one when a newcomer finds all places taken: so many of the oldest, and as
+/// many of the others in turn.
+const SEARCHED: usize = 64;
+
+/// Bits of an IPv6 address that make a peer: what one machine has at its disposal at least.
+const PEER_BITS_IPV6: u8 = 64;
+
+/// How many connections a listener may hold.
+#[derive(Clone, Debug)]
+pub struct ConnectionLimits {
+    pub total: usize,
+    /// For one IPv4 address or one IPv6 /64.
+    pub per_peer: Option<usize>,
+    /// True where `per_peer` was chosen by the operator: it then holds for loopback and private addresses too, which by
+    /// default are taken for a proxy that the settings do not name.
+    pub counts_local_peers: bool,
+    /// Peers whose connections carry many clients.
+    pub trusted_proxies: Vec<Network>,
+}
+
+/// The connections of one listener. One for all of its threads, touched when a connection opens and when it closes.
+pub struct Admission {
+    limits: ConnectionLimits,
+    /// Connections above the total while those that give way are being closed.
+    surplus: usize,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    next: u64,
+    slots: BTreeMap<u64, Arc<Slot>>,
+    peers: HashMap<[u8; 16], usize>,
+    /// Connections that were asked to give way, and have not closed yet.
+    leaving: usize,
+    /// The connection at which the last search among those that are not the oldest ended.
+    searched: u64,
+}
+
+/// What other threads may know and ask of a connection.
+#[derive(Default)]
+pub(super) struct Slot {
+    /// A request is with its handler.
+    busy: AtomicBool,
+    /// The peer does not take what was written.
+    stuck: AtomicBool,
+    evicted: AtomicBool,
+    waker: AtomicWaker,
+}
+
+impl Slot {
+    pub fn set_busy(&self, is_busy: bool) {
+        self.busy.store(is_busy, Ordering::Relaxed);
+    }
+
+    pub fn set_stuck(&self, is_stuck: bool) {
+        self.stuck.store(is_stuck, Ordering::Relaxed);
+    }
+
+    pub fn is_evicted(&self) -> bool {
+        self.evicted.load(Ordering::Relaxed)
+    }
+
+    pub fn register(&self, waker: &Waker) {
+        self.waker.register(waker);
+    }
+
+    pub fn wake(&self) {
+        self.waker.wake();
+    }
+
+    fn is_idle(&self) -> bool {
+        let waits = !self.busy.load(Ordering::Relaxed) || self.stuck.load(Ordering::Relaxed);
+        waits && !self.is_evicted()
+    }
+
+    fn evict(&self) {
+        self.evicted.store(true, Ordering::Relaxed);
+        self.wake();
+    }
+}
+
+/// Why a connection is not admitted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, thiserror::Error)]
+pub enum AdmissionError {
+    #[error("the listener holds as many connections as it may, and none is idle")]
+    Full,
+    #[error("the peer holds as many connections as it may")]
+    PeerFull,
+}
+
+/// A connection's place, given back when it is dropped.
+pub(super) struct Permit {
+    admission: Arc<Admission>,
+    id: u64,
+    peer: Option<[u8; 16]>,
+    pub slot: Arc<Slot>,
+}
+
+impl Admission {
+    #[must_use]
+    pub fn new(limits: ConnectionLimits, surplus: usize) -> Arc<Self> {
+        Arc::new(Self { limits, surplus, state: Mutex::default() })
+    }
+
+    #[must_use]
+    pub const fn limits(&self) -> &ConnectionLimits {
+        &self.limits
+    }
+
+    /// Returns the number of connections that are open.
+    #[must_use]
+    pub fn open(&self) -> usize {
+        self.state().slots.len()
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Admits a connection. Where all places are taken, an idle connection gives way, the older ones first.
+    ///
+    /// # Errors
+    /// `PeerFull`, `Full`.
+    pub(super) fn admit(self: &Arc<Self>, peer: SocketAddr) -> Result<Permit, AdmissionError> {
+        let peer = self.counted(peer.ip());
+        let mut state = self.state();
+        if let (Some(peer), Some(most)) = (peer, self.limits.per_peer)
+            && state.peers.get(&peer).is_some_and(|held| *held >= most)
+        {
+            return Err(AdmissionError::PeerFull);
+        }
+        let staying = state.slots.len().saturating_sub(state.leaving);
+        let is_full = staying >= self.limits.total;
+        if is_full && (state.slots.len() >= self.limits.total + self.surplus || !state.evict_idle()) {
+            return Err(AdmissionError::Full);
+        }
+        state.next += 1;
+        let (id, slot) = (state.next, Arc::new(Slot::default()));
+        state.slots.insert(id, Arc::clone(&slot));
+        if let Some(peer) = peer {
+            *state.peers.entry(peer).or_default() += 1;
+        }
+        drop(state);
+        Ok(Permit { admission: Arc::clone(self), id, peer, slot })
+    }
+
+    /// Returns what a peer is counted by, if it is counted.
+    fn counted(&self, address: IpAddr) -> Option<[u8; 16]> {
+        let address = address.to_canonical();
+        self.limits.per_peer?;
+        let is_proxy = self.limits.trusted_proxies.iter().any(|network| network.contains(address));
+        let is_exempt = is_proxy || (is_local(address) && !self.limits.counts_local_peers);
+        (!is_exempt).then(|| masked(address, 32, PEER_BITS_IPV6))
+    }
+}
+
+/// Loopback, link-local and private addresses (RFC 1918, RFC 3927, RFC 4193), from which a proxy may speak for everyone.
+const fn is_local(address: IpAddr) -> bool {
+    match address {
+        IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local(),
+        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local(),
+    }
+}
+
+impl State {
+    /// Asks an idle connection to give way; false if none was found among those looked at.
+    fn evict_idle(&mut self) -> bool {
+        let oldest = self.slots.values().take(SEARCHED).find(|slot| slot.is_idle());
+        let mut searched = 0;
+        let found = oldest.or_else(|| {
+            let others = self.slots.range((Bound::Excluded(self.searched), Bound::Unbounded)).take(SEARCHED);
+            let mut others = others.inspect(|(id, _)| searched = **id);
+            others.find(|(_, slot)| slot.is_idle()).map(|(_, slot)| slot)
+        });
+        let is_found = found.is_some();
+        if let Some(slot) = found {
+            slot.evict();
+            self.leaving += 1;
+        }
+        self.searched = searched;
+        is_found
+    }
+}
+
+impl Drop for Permit {
+    fn drop(&mut self) {
+        let mut state = self.admission.state();
+        state.slots.remove(&self.id);
+        if self.slot.is_evicted() {
+            state.leaving = state.leaving.saturating_sub(1);
+        }
+        if let Some(peer) = self.peer
+            && let Some(held) = state.peers.get_mut(&peer)
+        {
+            *held -= 1;
+            if *held == 0 {
+                state.peers.remove(&peer);
+            }
+        }
+    }
+}
+
+impl fmt::Debug for Admission {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Admission").field("limits", &self.limits).finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn admission(total: usize, per_peer: Option<usize>, counts_local_peers: bool) -> Arc<Admission> {
+        let trusted_proxies = vec!["198.51.100.0/24".parse().unwrap()];
+        Admission::new(ConnectionLimits { total, per_peer, counts_local_peers, trusted_proxies }, 2)
+    }
+
+    fn peer(address: &str) -> SocketAddr {
+        SocketAddr::new(address.parse().unwrap(), 4711)
+    }
+
+    #[test]
+    fn an_idle_connection_gives_way_and_the_older_ones_first() {
+        let admission = admission(3, None, false);
+        let held: Vec<_> = (0..3).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
+        held[0].slot.set_busy(true);
+        let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
+        assert_eq!(held.iter().map(|permit| permit.slot.is_evicted()).collect::<Vec<_>>(), [false, true, false]);
+        // One more than the total until the evicted one has closed.
+        assert_eq!(admission.open(), 4);
+        drop(held);
+        assert_eq!(admission.open(), 1);
+    }
+
+    #[test]
+    fn nobody_who_is_being_served_gives_way_but_a_peer_that_never_reads_does() {
+        let admission = admission(2, None, false);
+        let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
+        held.iter().for_each(|permit| permit.slot.set_busy(true));
+        assert_eq!(admission.admit(peer("192.0.2.2")).err(), Some(AdmissionError::Full));
+        held[1].slot.set_stuck(true);
+        let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
+        assert!(held[1].slot.is_evicted());
+    }
+
+    #[test]
+    fn what_is_being_closed_is_bounded() {
+        let admission = admission(4, None, false);
+        let mut held: Vec<_> = (0..4).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
+        held.extend((0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()));
+        assert_eq!(admission.admit(peer("192.0.2.1")).err(), Some(AdmissionError::Full));
+        assert_eq!(admission.open(), 6);
+    }
+
+    #[test]
+    fn one_peer_has_its_share_and_a_proxy_has_none() {
+        let admission_default = admission(100, Some(2), false);
+        let counts = |admission: &Arc<Admission>, addresses: [&str; 3]| {
+            let held: Vec<_> = addresses.iter().map(|address| admission.admit(peer(address))).collect();
+            held.iter().filter(|admitted| admitted.is_ok()).count()
+        };
+        assert_eq!(counts(&admission_default, ["192.0.2.1", "192.0.2.1", "::ffff:192.0.2.1"]), 2);
+        assert_eq!(counts(&admission_default, ["2001:db8::1", "2001:db8::2", "2001:db8::3"]), 2);
+        assert_eq!(counts(&admission_default, ["2001:db8::1", "2001:db8:0:1::2", "2001:db8:0:2::3"]), 3);
+        assert_eq!(counts(&admission_default, ["198.51.100.7"; 3]), 3, "a trusted proxy");
+        for local in ["127.0.0.1", "10.1.2.3", "fd00::1", "fe80::1", "::1"] {
+            assert_eq!(counts(&admission_default, [local; 3]), 3, "{local}");
+        }
+        let chosen = admission(100, Some(2), true);
+        assert_eq!(counts(&chosen, ["127.0.0.1"; 3]), 2);
+        assert_eq!(counts(&chosen, ["198.51.100.7"; 3]), 3, "a trusted proxy");
+        assert!(chosen.state().peers.is_empty(), "what closed is not counted");
+    }
+}

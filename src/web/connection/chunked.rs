@@ -1,0 +1,84 @@
+//! Finds the end of a chunked body in the bytes as they arrive (RFC 9112 §7.1).
+
+/// The place in a chunked body. What is malformed is actix-http's to refuse: behind a malformed byte there is no end.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) enum ChunkScanner {
+    #[default]
+    Start,
+    Size(u64),
+    /// The rest of a chunk's first line: the size is known.
+    Extension(u64),
+    Data(u64),
+    DataEnd,
+    /// A line of the trailer section; true if something stands in it.
+    Trailer(bool),
+}
+
+impl ChunkScanner {
+    /// Takes the next bytes of a body; returns how many of them belong to it if it ends among them.
+    pub fn scan(&mut self, bytes: &[u8]) -> Option<usize> {
+        let mut at = 0;
+        while let Some(&byte) = bytes.get(at) {
+            if let Self::Data(left) = *self {
+                let here = usize::try_from(left).unwrap_or(usize::MAX).min(bytes.len() - at);
+                at += here;
+                *self = match left - here as u64 {
+                    0 => Self::DataEnd,
+                    left => Self::Data(left),
+                };
+                continue;
+            }
+            at += 1;
+            *self = match (*self, byte) {
+                (Self::Start, b'\r' | b'\n') => Self::Start,
+                (Self::Start, byte) => Self::Size(digit(byte)),
+                (Self::Size(0) | Self::Extension(0), b'\n') => Self::Trailer(false),
+                (Self::Size(size) | Self::Extension(size), b'\n') => Self::Data(size),
+                (Self::Size(size), byte) if byte.is_ascii_hexdigit() => {
+                    Self::Size(size.saturating_mul(16).saturating_add(digit(byte)))
+                }
+                (Self::Size(size) | Self::Extension(size), _) => Self::Extension(size),
+                (Self::DataEnd, b'\n') => Self::Start,
+                (Self::Trailer(false), b'\n') => return Some(at),
+                (Self::Trailer(_), b'\n') => Self::Trailer(false),
+                (Self::Trailer(is_filled), byte) => Self::Trailer(is_filled || byte != b'\r'),
+                (state, _) => state,
+            };
+        }
+        None
+    }
+}
+
+fn digit(byte: u8) -> u64 {
+    char::from(byte).to_digit(16).map_or(0, u64::from)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_end_is_found_wherever_the_bytes_are_cut() {
+        for body in [
+            "0\r\n\r\n",
+            "b\r\ngrant_type=\r\n0\r\n\r\n",
+            "5;name=\"0\"\r\n0\r\n\r\n\r\n1A\r\nabcdefghijklmnopqrstuvwxyz\r\n000\r\n\r\n",
+            "3\r\nabc\r\n0\r\nExpires: never\r\nX: y\r\n\r\n",
+        ] {
+            let all = format!("{body}GET / HTTP/1.1\r\n\r\n");
+            for cut in 0..=body.len() {
+                let mut scanner = ChunkScanner::default();
+                let (first, second) = all.as_bytes().split_at(cut);
+                let end = scanner.scan(first).or_else(|| scanner.scan(second).map(|end| end + cut));
+                assert_eq!(end, Some(body.len()), "{body:?} cut at {cut}");
+            }
+        }
+    }
+
+    #[test]
+    fn a_body_without_an_end_has_none() {
+        for body in ["ffffffffffffffffffff\r\nabc", "4\r\nabc", "zz\r\n", "", "0\r\nTrailer: x\r\n"] {
+            assert_eq!(ChunkScanner::default().scan(body.as_bytes()).filter(|_| !body.starts_with('z')), None, "{body:?}");
+        }
+    }
+}

@@ -1,0 +1,91 @@
+//! A redirect URI or a scope that is taken out of a service provider's file while people are signing in to it, or hold its
+//! tokens.
+
+use std::fs;
+
+use super::federation::{home_page, redirect_uri};
+use super::hub::TestHub;
+use super::service::Authorize;
+
+const FILE: &str = "service-providers/bakery.toml";
+
+impl TestHub {
+    async fn withdraw(&self, from: &str, to: &str) {
+        let path = self.folder().join(FILE);
+        let text = fs::read_to_string(&path).unwrap();
+        assert!(text.contains(from), "{from:?} is not in {text}");
+        fs::write(&path, text.replacen(from, to, 1)).unwrap();
+        self.reread().await;
+    }
+
+    async fn withdraw_redirect_uri(&self) {
+        self.withdraw(&redirect_uri("bakery"), "https://bakery.example/another").await;
+    }
+
+    async fn restore_redirect_uri(&self) {
+        self.withdraw("https://bakery.example/another", &redirect_uri("bakery")).await;
+    }
+
+    async fn withdraw_email(&self) {
+        self.withdraw("\"email\", ", "").await;
+    }
+}
+
+#[actix_web::test]
+async fn a_redirect_uri_withdrawn_mid_login_gets_a_page_and_never_a_redirect() {
+    let hub = TestHub::start().await;
+    let (at_choice, away, at_consent, refusing) = (hub.browser(), hub.browser(), hub.browser(), hub.browser());
+    let choice = at_choice.authorize(&Authorize::by("bakery")).await;
+    let sandbox = away.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
+    let consent = at_consent.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let other = refusing.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("jean").await;
+    let waiting = consent.url.clone();
+    hub.withdraw_redirect_uri().await;
+    for page in [
+        choice.cancel().await.told(403, "Y420320"),
+        sandbox.sign_in_as("angela").await.told(403, "Y420320"),
+        consent.consent().await.told(403, "Y420320"),
+        other.refuse().await.told(403, "Y420320"),
+    ] {
+        assert!(page.links().iter().all(|link| *link == home_page("bakery")), "{:?}", page.links());
+        assert!(!page.answer.body.contains("bakery.example/callback"), "{}", page.answer.body);
+    }
+    // Corrected, the login that waits at the consent page goes on.
+    hub.restore_redirect_uri().await;
+    let page = at_consent.open(&waiting).await;
+    assert!(page.consent().await.received().fields.contains_key("code"));
+}
+
+#[actix_web::test]
+async fn a_code_and_a_token_of_a_withdrawn_redirect_uri_are_dead() {
+    let hub = TestHub::start().await;
+    let first = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &first).await;
+    let second = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    hub.withdraw_redirect_uri().await;
+    let refused = hub.redeem("bakery", second.code()).await;
+    assert_eq!((refused.status, refused.body.contains("invalid_grant")), (400, true), "{}", refused.body);
+    assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 401);
+}
+
+#[actix_web::test]
+async fn a_scope_withdrawn_mid_login_releases_nothing_more() {
+    let hub = TestHub::start().await;
+    let consenting = hub.browser();
+    let consent = consenting.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let code = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let redeemed = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &redeemed).await;
+    assert!(hub.userinfo(&tokens.access_token).await.contains_key("email"));
+    hub.withdraw_email().await;
+    assert_eq!(consent.consent().await.received().error_at("bakery"), "invalid_scope");
+    let refused = hub.redeem("bakery", code.code()).await;
+    assert_eq!((refused.status, refused.body.contains("invalid_grant")), (400, true), "{}", refused.body);
+    let refused = hub.ask_userinfo(&tokens.access_token).await;
+    assert_eq!((refused.status, refused.body.contains("angela")), (401, false), "{}", refused.body);
+    // A request for what is left is served.
+    let scope = super::federation::SCOPES.replace(" email", "");
+    let received = hub.browser().authorize(&Authorize::by("bakery").with("scope", &scope)).await.finish_as("angela").await;
+    let tokens = hub.tokens("bakery", &received).await;
+    assert!(!hub.userinfo(&tokens.access_token).await.contains_key("email"));
+}

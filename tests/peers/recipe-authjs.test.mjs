@@ -1,0 +1,31 @@
+// docs/recipes/sp-authjs.md
+import assert from 'node:assert/strict';
+import path from 'node:path';
+import { test } from 'node:test';
+import { Browser, freePorts, random } from './harness.mjs';
+import { APP, HUB, JANE, folderOf, recipe, replace, startHubForSp, startProduct, throughHub } from './recipes.mjs';
+
+test('Auth.js in Express signs in with the files of its recipe', async (t) => {
+  const page = recipe('sp-authjs');
+  const [port] = await freePorts(1);
+  const app = `http://localhost:${port}`;
+  const secret = random(32);
+  const hub = await startHubForSp('hub-recipe-authjs', {
+    files: { 'service-providers/authjs.toml': replace(page.file('config/service-providers/authjs.toml'), { [APP]: app }), 'authjs.secret': secret },
+  });
+  t.after(() => hub.stop());
+  const { folder, remove } = folderOf({ 'server.mjs': replace(page.file('server.mjs'), { [HUB]: hub.base }) });
+  t.after(remove);
+  const server = await startProduct('authjs', process.execPath, [path.join(folder, 'server.mjs')], {
+    ready: `http://127.0.0.1:${port}/`, env: { ...process.env, PORT: String(port), CLIENT_SECRET: secret, AUTH_SECRET: random(32) },
+  });
+  t.after(server.stop);
+  const browser = new Browser();
+  const choice = await browser.submit(await browser.open(`${app}/`), { pick: (form) => form.action.endsWith('/auth/signin/passerelle') });
+  await throughHub(browser, choice);
+  // Its cookie is set; the page after the login is the one that asked for it.
+  const home = await browser.open(`${app}/`);
+  assert.equal(home.status, 200, `${home.html}\n${server.output()}`);
+  const user = JSON.parse(home.html);
+  assert.deepEqual([user.name, user.email], [JANE.name, JANE.email]);
+});

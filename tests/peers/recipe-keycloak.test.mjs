@@ -1,0 +1,109 @@
+// docs/recipes/idp-keycloak.md and sp-keycloak.md, by one Keycloak. It is taken from a folder keycloak-VERSION in RECIPE_PRODUCTS or
+// target/recipes/; with RECIPES=all it is brought there by Maven (150 MB).
+import assert from 'node:assert/strict';
+import { existsSync } from 'node:fs';
+import path from 'node:path';
+import { after, before, test } from 'node:test';
+import * as oidc from 'openid-client';
+import { Browser, IDP_SECRET, freePorts, random } from './harness.mjs';
+import {
+  HUB, JANE, cache, everything, find, forgetHub, onLoopback, recipe, replace, startHubForIdp, startHubForSp, startProduct, succeed, throughHub,
+} from './recipes.mjs';
+
+const VERSION = '26.4.7';
+const ADMIN = { name: 'admin', password: random(16) };
+const there = find(`keycloak-${VERSION}/bin/kc.sh`);
+const skip = !find('java') ? 'java is not there: install a Java 17 runtime or later.'
+  : !there && !(everything && find('mvn')) ? `Keycloak ${VERSION} is not there: RECIPES=all and Maven bring it, or unpack it as keycloak-${VERSION} in the folder that RECIPE_PRODUCTS names.`
+    : false;
+
+let keycloak, base, hubPorts;
+
+async function admin(method, address, body) {
+  const token = await fetch(`${base}/realms/master/protocol/openid-connect/token`, {
+    method: 'POST', body: new URLSearchParams({ grant_type: 'password', client_id: 'admin-cli', username: ADMIN.name, password: ADMIN.password }),
+  }).then((response) => response.json());
+  const response = await fetch(`${base}/admin/realms${address}`, {
+    method, headers: { authorization: `Bearer ${token.access_token}`, 'content-type': 'application/json' }, body: JSON.stringify(body),
+  });
+  assert.ok(response.ok, `${method} ${address}: ${response.status} ${await response.text()}`);
+}
+
+before(async () => {
+  if (skip) return;
+  if (!there) {
+    const artifact = `org.keycloak:keycloak-quarkus-dist:${VERSION}:zip`;
+    await succeed('mvn', ['-q', '-ntp', 'dependency:get', `-Dartifact=${artifact}`, '-Dtransitive=false']);
+    await succeed('mvn', ['-q', '-ntp', 'dependency:unpack', `-Dartifact=${artifact}`, `-DoutputDirectory=${cache}`]);
+  }
+  const program = find(`keycloak-${VERSION}/bin/kc.sh`);
+  assert.ok(program && existsSync(program));
+  const [port, managementPort, ...rest] = await freePorts(4);
+  hubPorts = rest;
+  base = `http://localhost:${port}`;
+  keycloak = await startProduct('keycloak', 'bash', [
+    program, 'start-dev', '--db=dev-mem', '--http-host=127.0.0.1', `--http-port=${port}`, `--http-management-port=${managementPort}`, '--cache=local',
+  ], {
+    ready: `${base}/realms/master/.well-known/openid-configuration`, seconds: 300,
+    env: { ...process.env, KC_BOOTSTRAP_ADMIN_USERNAME: ADMIN.name, KC_BOOTSTRAP_ADMIN_PASSWORD: ADMIN.password },
+  });
+}, { timeout: 900_000 });
+after(() => keycloak?.stop());
+
+test('a person of Keycloak signs in and out with the files of its recipe', { skip }, async (t) => {
+  const page = recipe('idp-keycloak');
+  const secret = IDP_SECRET;
+  const [port, privatePort] = hubPorts;
+  const client = replace(page.file('passerelle-client.json'), { [HUB]: `http://localhost:${port}`, 'THE-SECRET': secret });
+  await admin('POST', '', {
+    realm: 'staff', enabled: true,
+    users: [{ username: 'jane', enabled: true, email: 'jane@example.org', emailVerified: true, firstName: 'Jane', lastName: 'Doe', credentials: [{ type: 'password', value: 'the-password' }] }],
+  });
+  await admin('POST', '/staff/clients', JSON.parse(client));
+  const hub = await startHubForIdp('hub-recipe-keycloak', {
+    ports: [port, privatePort], files: { 'keycloak.secret': secret },
+    connectors: { keycloak: onLoopback(replace(page.file('connectors/keycloak.toml'), { 'https://keycloak.example.org': base })) },
+  });
+  t.after(hub.stop);
+  const authenticate = (browser, login, stopAt) => browser.submit(login, { values: { username: 'jane', password: 'the-password' }, stopAt });
+  const browser = new Browser();
+  const { claims, person, idToken } = await hub.signIn('keycloak', authenticate, { browser });
+  assert.deepEqual([person.name, person.preferred_username, person.email, person.email_verified], ['Jane Doe', 'jane', 'jane@example.org', true]);
+  assert.deepEqual(claims.amr.toSorted(), ['hub', 'pwd']);
+  const again = await hub.signIn('keycloak', authenticate, { browser, more: { prompt: 'login' } });
+  assert.deepEqual([again.asked, again.claims.sub], [true, claims.sub]);
+  // The trait that the page names: asked for an acr, Keycloak asks for the password, its own session notwithstanding.
+  forgetHub(browser);
+  const later = await hub.signIn('keycloak', authenticate, { browser });
+  assert.deepEqual([later.asked, later.claims.sub], [true, claims.sub]);
+  const out = await browser.open(hub.signOutUrl(idToken), { stopAt: hub.postLogoutUri });
+  assert.ok(out.url.startsWith(hub.postLogoutUri), `${out.status} ${out.url}\n${out.html}`);
+});
+
+test('Keycloak as a broker signs a person in with the files of its recipe', { skip }, async (t) => {
+  const page = recipe('sp-keycloak');
+  const secret = random(32);
+  const hub = await startHubForSp('hub-recipe-keycloak-broker', {
+    files: {
+      'service-providers/keycloak-broker.toml': replace(page.file('config/service-providers/keycloak-broker.toml'), { 'https://keycloak.example.org': base }),
+      'keycloak-broker.secret': secret,
+    },
+  });
+  t.after(hub.stop);
+  const redirect_uri = 'http://localhost:1/callback';
+  await admin('POST', '', { realm: 'portal', enabled: true, clients: [{ clientId: 'app', publicClient: true, redirectUris: [redirect_uri] }] });
+  await admin('POST', '/portal/identity-provider/instances', JSON.parse(replace(page.file('identity-provider.json'), { [HUB]: hub.base, 'THE-SECRET': secret })));
+  const client = await oidc.discovery(new URL(`${base}/realms/portal`), 'app', undefined, oidc.None(), { execute: [oidc.allowInsecureRequests] });
+  const verifier = oidc.randomPKCECodeVerifier();
+  const url = oidc.buildAuthorizationUrl(client, {
+    redirect_uri, scope: 'openid profile email', kc_idp_hint: 'passerelle', code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256',
+  });
+  const browser = new Browser();
+  const back = await throughHub(browser, await browser.open(url.href), redirect_uri);
+  assert.ok(back.stopped, `${back.status} ${back.url}\n${back.html}\n${keycloak.output()}`);
+  const tokens = await oidc.authorizationCodeGrant(client, new URL(back.url), { pkceCodeVerifier: verifier });
+  const person = tokens.claims();
+  for (const [name, value] of Object.entries({ email: JANE.email, preferred_username: JANE.preferred_username, given_name: 'Jane', family_name: 'Doe' })) {
+    assert.equal(person[name], value);
+  }
+});

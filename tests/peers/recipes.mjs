@@ -1,0 +1,227 @@
+// What the tests of docs/recipes/ share. A test takes the files that a page shows, replaces addresses and secrets, and signs a
+// person in with the real product. Both ends are on loopback here, so that each connector's file gets `insecure_http` and `internal_hosts`.
+import assert from 'node:assert/strict';
+import { spawn } from 'node:child_process';
+import { createWriteStream, existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import path from 'node:path';
+import * as oidc from 'openid-client';
+import { Browser, IDP_CLIENT, IDP_SECRET, artifacts, choose, freePorts, oidcConnector, random, root, sha256, startHub } from './harness.mjs';
+import { startIdp } from './real-idp.mjs';
+
+/** The hub's and the service provider's addresses in every page. */
+export const HUB = 'https://login.example.org';
+export const APP = 'https://app.example.org';
+
+/** Builds and downloads that take minutes are part of a run only with RECIPES=all. */
+export const everything = process.env.RECIPES === 'all';
+/** Where products are looked for, and what is downloaded or built is kept. */
+export const cache = path.join(process.env.CARGO_TARGET_DIR ?? path.join(root, 'target'), 'recipes');
+const folders = [process.env.RECIPE_PRODUCTS, cache].filter(Boolean);
+
+/** A page of docs/recipes/: `file(name)` is the fenced block under the line that holds only that name, as code, and a colon. */
+export function recipe(name) {
+  const page = readFileSync(path.join(root, `docs/recipes/${name}.md`), 'utf8');
+  const blocks = new Map([...page.matchAll(/^`([^`\n]+)`:\n\n```\w*\n([\s\S]*?)^```$/gm)].map(([, title, body]) => [title, body]));
+  return {
+    file(title) {
+      assert.ok(blocks.has(title), `docs/recipes/${name}.md has no block ${title}: ${[...blocks.keys()]}`);
+      return blocks.get(title);
+    },
+  };
+}
+
+/** `text` with each key of `pairs` replaced by its value; a key that does not occur is a fault of the page. */
+export function replace(text, pairs) {
+  return Object.entries(pairs).reduce((whole, [from, to]) => {
+    assert.ok(whole.includes(from), `the page does not hold ${from}:\n${whole}`);
+    return whole.replaceAll(from, to);
+  }, text);
+}
+
+/** A connector's file as the page has it, for an identity provider on loopback. */
+export const onLoopback = (text) => {
+  assert.match(text, /^\[kind\.oidc\]$/m);
+  return text.replace(/^\[kind\.oidc\]$/m, '[kind.oidc]\ninsecure_http = true\ninternal_hosts = ["localhost", "127.0.0.1"]');
+};
+
+const SETTINGS = 'identity_source = "provider"\nsubject = "provider"';
+const SERVICE = 'recipe-service';
+
+/**
+ * A hub of ordinary identity providers, and a service provider (openid-client) to sign in with.
+ * ports: the hub's two · connectors: { id: text } · files: as for `configure`.
+ */
+export async function startHubForIdp(name, { ports: [port, privatePort], connectors, files }) {
+  const sp = { id: SERVICE, secret: random(32), redirectUri: `http://localhost:${port}/sp/callback`, postLogoutUri: `http://localhost:${port}/sp/out` };
+  const hub = await startHub(name, {
+    port, privatePort, register: '', settings: SETTINGS, connectors, files,
+    sps: [{
+      ...sp, redirectUris: [sp.redirectUri], postLogoutUris: [sp.postLogoutUri], scopes: ['openid', 'profile', 'email'],
+      extra: 'rules = "openid"\nconsent = "none"',
+    }],
+  });
+  const client = await oidc.discovery(new URL(hub.issuer), sp.id, undefined, oidc.ClientSecretBasic(sp.secret), {
+    execute: [oidc.allowInsecureRequests, oidc.enableNonRepudiationChecks],
+  });
+  return {
+    ...hub,
+    /**
+     * A whole login: `authenticate(browser, page)` fills in the identity provider's pages and returns the redirect back to the service.
+     * Returns { claims, person, idToken }, or { code } where `authenticate` never was asked for, because the browser came back at once.
+     */
+    async signIn(connector, authenticate, { browser = new Browser(), more = {} } = {}) {
+      const [state, nonce, verifier] = [random(32), random(32), oidc.randomPKCECodeVerifier()];
+      const url = oidc.buildAuthorizationUrl(client, {
+        redirect_uri: sp.redirectUri, scope: 'openid profile email', state, nonce, claims: '{"id_token":{"amr":{"essential":true}}}',
+        code_challenge: await oidc.calculatePKCECodeChallenge(verifier), code_challenge_method: 'S256', ...more,
+      });
+      let page = await browser.open(url.href, { stopAt: sp.redirectUri });
+      if (!page.stopped) page = await choose(browser, page, connector, sp.redirectUri);
+      const asked = !page.stopped;
+      if (asked) page = await authenticate(browser, page, sp.redirectUri);
+      assert.ok(page.stopped, `no return to the service: ${page.status} ${page.url}\n${page.html.slice(0, 4000)}\n${browser.trail.join('\n')}\n${hub.log().slice(-3000)}`);
+      const tokens = await oidc.authorizationCodeGrant(client, new URL(page.url), { pkceCodeVerifier: verifier, expectedState: state, expectedNonce: nonce });
+      const claims = tokens.claims();
+      return { asked, claims, person: await oidc.fetchUserInfo(client, tokens.access_token, claims.sub), idToken: tokens.id_token };
+    },
+    signOutUrl: (idToken) => oidc.buildEndSessionUrl(client, { id_token_hint: idToken, post_logout_redirect_uri: sp.postLogoutUri, state: random(32) }).href,
+    postLogoutUri: sp.postLogoutUri,
+  };
+}
+
+/** A hub with one service provider by the page's file, and a real identity provider; `files` holds the service provider's file. */
+export async function startHubForSp(name, { files }) {
+  const [port, privatePort, idpPort] = await freePorts(3);
+  const idp = await startIdp({
+    port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, ordinary: true, redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
+    client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`] },
+  });
+  const real = oidcConnector(idp.issuer, 'scopes = ["openid", "profile", "email"]', { secret: 'client_secret = { file = "real.secret" }' })
+    .replace(/^acr = .*$/m, 'assumed_level = "eidas1"');
+  try {
+    const hub = await startHub(name, { port, privatePort, register: '', settings: SETTINGS, sps: [], connectors: { real }, files: { 'real.secret': IDP_SECRET, ...files } });
+    return { ...hub, idp, stop: async () => { await hub.stop(); await idp.close(); } };
+  } catch (error) {
+    await idp.close();
+    throw error;
+  }
+}
+
+/** What that identity provider says of the person who signs in by `throughHub`. */
+export const JANE = { name: 'Jane Marie Doe', email: 'jane@people.example', preferred_username: 'jane' };
+
+/** Ends the hub's session in a browser, and leaves all others: what an identity provider's own session does comes to light. */
+export function forgetHub(browser) {
+  for (const jar of browser.jar.values()) for (const name of jar.keys()) if (name.includes('passerelle')) jar.delete(name);
+}
+
+/** From the hub's choice page, as Jane, to the page that the service provider then shows, or to `stopAt`. */
+export async function throughHub(browser, choice, stopAt) {
+  const login = await choose(browser, choice, 'real', stopAt);
+  return browser.submit(login, { values: { login: 'jane', password: 'any' }, stopAt });
+}
+
+/** A logout from the service provider's address on, past that identity provider's own question. */
+export const outThroughHub = async (browser, address, stopAt) =>
+  browser.submit(await browser.open(address, { stopAt }), { pick: (form) => form.action.includes('/session/end'), values: { logout: 'yes' }, stopAt });
+
+/** A folder of its own for a product's configuration; programs of Node.js in it find the packages of the tests. */
+export function folderOf(files) {
+  const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-recipe-'));
+  symlinkSync(path.join(root, 'tests/peers/node_modules'), path.join(folder, 'node_modules'));
+  for (const [name, content] of Object.entries(files)) {
+    mkdirSync(path.dirname(path.join(folder, name)), { recursive: true });
+    writeFileSync(path.join(folder, name), content, { mode: 0o600 });
+  }
+  return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** The path of a program, or undefined: in RECIPE_PRODUCTS, the cache, or on the PATH. */
+export function find(program) {
+  const places = [...folders, ...(process.env.PATH ?? '').split(path.delimiter), '/usr/sbin'];
+  return places.map((place) => path.join(place, program)).find((file) => existsSync(file));
+}
+
+/** The reason to skip a test, or false: `program` is wanted, which `how` brings. */
+export const without = (program, how) => (find(program) ? false : `${program} is not there. ${how} Found on the PATH, or in the folder that RECIPE_PRODUCTS names.`);
+
+/** Runs a program to its end, not synchronously: { status, out, err }. */
+export function run(program, args, { input = '', ...options } = {}) {
+  const child = spawn(program, args, { stdio: ['pipe', 'pipe', 'pipe'], ...options });
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => { said.out += chunk; });
+  child.stderr.on('data', (chunk) => { said.err += chunk; });
+  child.stdin.on('error', () => {});
+  child.stdin.end(input);
+  return new Promise((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (status) => resolve({ status, ...said }));
+  });
+}
+
+/** What a finished program printed; one that failed is the test's failure. */
+export async function succeed(program, args, options) {
+  const { status, out, err } = await run(program, args, options);
+  assert.equal(status, 0, `${program} ${args.join(' ')}\n${out.slice(-4000)}\n${err.slice(-4000)}`);
+  return out;
+}
+
+/** Starts a product and waits until `ready` (an address) answers. Its output is in the artifacts; stop() ends it with its children. */
+export async function startProduct(name, program, args, { ready, seconds = 60, ...options }) {
+  const log = createWriteStream(path.join(artifacts, `recipe-${name}.log`));
+  const child = spawn(program, args, { stdio: ['ignore', 'pipe', 'pipe'], detached: true, ...options });
+  let [output, ended] = ['', null];
+  for (const stream of [child.stdout, child.stderr]) stream.on('data', (chunk) => { output = (output + chunk).slice(-20_000); log.write(chunk); });
+  const exit = new Promise((resolve) => {
+    child.once('error', (error) => { ended = String(error); resolve(); });
+    child.once('exit', (code, signal) => { ended = signal ?? code; resolve(); });
+  });
+  const kill = (signal) => { try { process.kill(-child.pid, signal); } catch { /* it has ended */ } };
+  const orphan = () => kill('SIGKILL');
+  process.once('exit', orphan);
+  const stop = async () => {
+    if (child.pid !== undefined) kill('SIGTERM');
+    const late = setTimeout(orphan, 20_000);
+    await exit;
+    clearTimeout(late);
+    process.off('exit', orphan);
+    log.end();
+  };
+  const answers = () => fetch(ready, { redirect: 'manual' }).then((response) => response.status < 500, () => false);
+  const deadline = performance.now() + seconds * 1000;
+  while (!(await answers())) {
+    if (ended !== null || performance.now() > deadline) {
+      await stop();
+      throw new Error(`${name} does not answer at ${ready} (ended: ${ended})\n${output}`);
+    }
+    await new Promise((done) => { setTimeout(done, 100); });
+  }
+  return { stop, output: () => output };
+}
+
+/**
+ * A Spring Boot application of recipes/NAME/, with `files` of a page beside its own. build() makes its jar by Maven, which brings 60 MB the
+ * first time; without RECIPES=all only where that jar is in the cache already.
+ */
+export function springApplication(name, files = {}) {
+  const own = ['pom.xml', 'src/main/java/app/Application.java'].map((file) => [file, readFileSync(path.join(root, 'tests/peers/recipes', name, file), 'utf8')]);
+  const sources = { ...Object.fromEntries(own), ...files };
+  // Other sources, another folder: a jar is never older than the page.
+  const folder = path.join(cache, `${name}-${sha256(JSON.stringify(sources)).toString('hex').slice(0, 12)}`);
+  const jar = path.join(folder, `target/${name}.jar`);
+  const skip = !find('java') ? 'java is not there: install a JDK 17 or later.'
+    : !existsSync(jar) && !(everything && find('mvn')) ? `${name}.jar is not built: RECIPES=all, a JDK and Maven build it once.` : false;
+  return {
+    skip,
+    async build() {
+      if (existsSync(jar)) return jar;
+      for (const [file, content] of Object.entries(sources)) {
+        mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+        writeFileSync(path.join(folder, file), content);
+      }
+      await succeed('mvn', ['-q', '-ntp', '-DskipTests', 'package'], { cwd: folder });
+      return jar;
+    },
+  };
+}
