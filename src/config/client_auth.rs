@@ -51,8 +51,8 @@ pub fn check(source: &Source, file: &ServiceProvider, keys: &KeySource, problems
                 say("token_endpoint_auth_signing_alg", "is for client assertions, which this method has none of", mend);
             }
             if file.client_assertion_audiences.is_some() {
-                let mend = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
-                say("client_assertion_audiences", "is for client assertions, which this method has none of", mend);
+                let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
+                say("client_assertion_audiences", "is for client assertions, which this method has none of", fix);
             }
         }
         Some(AuthMethod::PrivateKeyJwt) => {

@@ -35,7 +35,7 @@ pub enum Kind {
     Assertion,
     /// What was proven on a login page of the hub's own, until its callback.
     OwnCode,
-    /// What outlives every login: the kill switches by command, one record, and the last seal of each node's audit log.
+    /// What outlives every login: the kill switches by command, and the last seals of all audit logs, a record each.
     Blocks,
     /// Which hub probes the identity providers, and what it has found: one record.
     Probes,

@@ -92,5 +92,5 @@ test('one person with many made-up names makes the hub fail 20 binds, and no mor
   const statuses = [];
   for (let name = 0; name < 30; name += 1) statuses.push((await tryFrom('100.64.3.9', `made-up-${name}`, 'guess')).status);
   assert.deepEqual([statuses.filter((status) => status === 403).length, statuses.filter((status) => status === 429).length], [20, 10]);
-  assert.ok(await signsIn('203.0.113.7'), 'nobody else waits for that');
+  assert.ok(await signsIn('203.0.113.7'), 'others do not wait for that');
 });
