@@ -118,6 +118,19 @@ fn compare(node: Node<'_>, value: &serde_json::Value, prefix: &str, text: &str, 
     }
 }
 
+/// Their folders are watched, and the length of a nonce depends on the method (R112, R113).
+#[test]
+fn templates_and_readme_repeat_no_sentence_that_was_found_untrue() {
+    for name in ["config/service-providers/example.toml", DATA_PROVIDER] {
+        let text = fs::read_to_string(repository().join(name)).unwrap();
+        assert!(!text.contains("Read at start") && text.contains("docs/reload.md"), "{name}");
+    }
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    assert!(readme.contains("22 characters by GET and 32 by POST"));
+    let redis = fs::read_to_string(repository().join("docs/redis.md")).unwrap();
+    assert!(redis.contains("A whole login is 17 calls") && !redis.contains("one call for each record"));
+}
+
 #[test]
 fn the_committed_schemas_are_current() {
     for (name, schema) in schemas() {
