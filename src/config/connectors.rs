@@ -365,7 +365,7 @@ pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform
     if !connector.file.kind.reauthenticates() {
         let what = "gives no proof of when a person authenticated: requests with prompt=login, the default under federation rules, \
             and with max_age are not offered this identity provider";
-        let mend = "set reauthenticates = true beside auth_time if you know that it asks for the password each time";
+        let mend = "set reauthenticates = true beside auth_time if you know that it authenticates the person each time";
         let key = match &connector.file.kind {
             ConnectorKind::Oauth2(_) => "kind.oauth2.auth_time",
             ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => "kind.oidc.auth_time",
