@@ -347,7 +347,7 @@ pub fn check_identity(source: &Source, file: &ConnectorFile, subject: SubjectSou
     (subject == SubjectSource::Pivot && !is_trusted).then(|| {
         let what = "is missing, and subject = \"pivot\" takes who a person is from the claims of this identity provider: if its \
             users can edit them, any of them can sign in as anybody";
-        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person; else remove this \
+        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person, or remove this \
             connector, or set subject = \"provider\" in passerelle.toml";
         source.problem("identity", what, mend)
     })

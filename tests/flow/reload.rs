@@ -187,3 +187,29 @@ async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() 
     assert_eq!(hub.browser().authorize(&Authorize::by("library")).await.answer.status, 400);
     assert!(hub.browser().authorize(&Authorize::by("bakery")).await.is_choice());
 }
+
+#[actix_web::test]
+async fn a_connector_dropped_in_without_verified_identities_is_served_and_reported() {
+    const SILENT: &str = r#"
+name = { en = "Silent account" }
+levels = { lowest = "eidas1", highest = "eidas1" }
+assumed_level = "eidas1"
+[kind.oidc]
+issuer = "https://127.0.0.1:1"
+client_id = "hub"
+client_secret = { env = "CLIENT_SECRET" }
+"#;
+    let hub = TestHub::start().await;
+    hub.put("connectors/silent.toml", SILENT);
+    hub.reread().await;
+    assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "silent"]);
+    let complaints = hub.reload().complaints();
+    assert!(
+        matches!(complaints.as_slice(), [line] if line.contains("silent.toml") && line.contains("identity is missing")),
+        "{complaints:?}"
+    );
+    assert!(hub.metrics.render().contains("passerelle_config_files_bad{kind=\"connector\"} 0"), "it is in use");
+    hub.put("connectors/silent.toml", &SILENT.replace("levels", "identity = \"verified\"\nlevels"));
+    hub.reread().await;
+    assert_eq!(hub.reload().complaints(), [""; 0]);
+}
