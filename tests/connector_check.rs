@@ -108,7 +108,7 @@ fn exit_codes_tell_faults_from_warnings() {
     assert_eq!(check(warned.path(), &["idp.toml"]).code, Some(0));
     let bad = with("[mapping]\nshoe_size = { from = \"x\" }", CLAIMS);
     let told = check(bad.path(), &["idp.toml", "--sample", "claims.json"]);
-    assert!(told.code == Some(1) && told.text.contains("idp.toml:6: mapping.shoe_size"), "{}", told.text);
+    assert!(told.code == Some(1) && told.text.contains("idp.toml:7: mapping.shoe_size"), "{}", told.text);
     for claims in ["[]", "{", "{\"a\":1,\"a\":2}", &format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200))] {
         let told = check(with(MAPPING, claims).path(), &["idp.toml", "--sample", "claims.json"]);
         assert!(told.code == Some(1) && told.text.contains("not a JSON object of claims"), "{claims}: {}", told.text);

@@ -365,7 +365,7 @@ pub fn check_identity(source: &Source, file: &ConnectorFile, subject: SubjectSou
     (subject == SubjectSource::Pivot && !is_trusted).then(|| {
         let what = "is missing, and subject = \"pivot\" takes who a person is from the claims of this identity provider: if its \
             users can edit them, any of them can sign in as anybody";
-        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person; else remove this \
+        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person, or remove this \
             connector, or set subject = \"provider\" in passerelle.toml";
         source.problem("identity", what, mend)
     })
@@ -396,7 +396,7 @@ pub fn warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Pr
     if !file.kind.reauthenticates() {
         let what = "gives no proof of when a person authenticated: requests with prompt=login, the default under federation rules, \
             and with max_age are not offered this identity provider";
-        let mend = "set reauthenticates = true beside auth_time if you know that it asks for the password each time";
+        let mend = "set reauthenticates = true beside auth_time if you know that it authenticates the person each time";
         let key = match &file.kind {
             ConnectorKind::Oauth2(_) => "kind.oauth2.auth_time",
             ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => "kind.oidc.auth_time",

@@ -208,7 +208,7 @@ pub fn warnings(source: &Source, settings: &Settings, subject_keys: &SubjectKeys
         let key = if settings.subject_key.is_some() { "subject_key" } else { "subject_keys" };
         let what = "has derivation 1, by which two people with equal birth data share one sub if their names differ in vowel \
             signs, tones or voicing marks alone";
-        let mend = "write derivation = 2 if no user has a sub yet; else add a version with derivation = 2: docs/subject.md";
+        let mend = "write derivation = 2 if no user has a sub yet, or add a version that has it (docs/subject.md)";
         warnings.push(source.problem(key, what, mend));
     }
     if settings.sandbox {

@@ -194,7 +194,7 @@ async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_versi
     let hub = TestHub::start().await;
     let provider = |secret: &str| {
         format!(
-            "name = {{ en = \"Evil\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
+            "name = {{ en = \"Evil\" }}\nidentity = \"verified\"\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
              [kind.oidc]\nissuer = \"https://idp.example\"\nclient_id = \"hub\"\nclient_secret = {secret}\n"
         )
     };
@@ -219,4 +219,30 @@ async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_versi
         assert_eq!(hub.reload().outline(), before, "{secret}");
     }
     assert!(hub.offered("bakery").await.contains(&"evil".to_owned()));
+}
+
+#[actix_web::test]
+async fn a_connector_dropped_in_without_verified_identities_is_served_and_reported() {
+    const SILENT: &str = r#"
+name = { en = "Silent account" }
+levels = { lowest = "eidas1", highest = "eidas1" }
+assumed_level = "eidas1"
+[kind.oidc]
+issuer = "https://127.0.0.1:1"
+client_id = "hub"
+client_secret = { env = "CLIENT_SECRET" }
+"#;
+    let hub = TestHub::start().await;
+    hub.put("connectors/silent.toml", SILENT);
+    hub.reread().await;
+    assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "silent"]);
+    let complaints = hub.reload().complaints();
+    assert!(
+        matches!(complaints.as_slice(), [line] if line.contains("silent.toml") && line.contains("identity is missing")),
+        "{complaints:?}"
+    );
+    assert!(hub.metrics.render().contains("passerelle_config_files_bad{kind=\"connector\"} 0"), "it is in use");
+    hub.put("connectors/silent.toml", &SILENT.replace("levels", "identity = \"verified\"\nlevels"));
+    hub.reread().await;
+    assert_eq!(hub.reload().complaints(), [""; 0]);
 }

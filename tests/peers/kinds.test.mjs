@@ -87,6 +87,7 @@ client_secret = { file = "idp.secret" }
 scopes = ["read:user"]
 subject_claim = "id"
 auth_time = "callback"
+reauthenticates = true
 reauthentication_params = { prompt = "select_account" }
 insecure_http = true
 internal_hosts = ["127.0.0.1"]

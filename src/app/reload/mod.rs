@@ -89,8 +89,9 @@ impl Follower {
     pub(super) fn start(self) -> Reload {
         let (now, asked) = mpsc::channel(1);
         let outline = self.files.outline();
+        let refused = self.files.refused();
         let running = self.files.connectors().into_iter().map(|(id, (_, fields))| (id, fields)).collect();
-        let shown = Arc::new(ArcSwap::from_pointee(Shown { outline, complaints: Vec::new() }));
+        let shown = Arc::new(ArcSwap::from_pointee(Shown { outline, complaints: in_lines(&refused) }));
         let following = Following {
             naming: self.naming,
             settings: self.files.settings(),
@@ -103,6 +104,7 @@ impl Follower {
             env: self.env,
             running,
             told: BTreeMap::new(),
+            refused,
             shown: Arc::clone(&shown),
         };
         actix::spawn(following.follow(self.round, asked));
@@ -123,6 +125,8 @@ struct Following {
     running: BTreeMap<ConnectorId, Arc<Fields>>,
     /// What was said of each file when it was last said.
     told: BTreeMap<String, Vec<Problem>>,
+    /// What `passerelle check` refuses, as last logged: the start logs the first of it.
+    refused: Vec<Problem>,
     settings: Option<[u8; 32]>,
     shown: Arc<ArcSwap<Shown>>,
 }
@@ -138,6 +142,7 @@ struct Read {
     found: Found,
     outline: Outline,
     complaints: Vec<Problem>,
+    refused: Vec<Problem>,
     bad: [(Sort, usize); 5],
     settings: Option<[u8; 32]>,
     /// Only if something has changed.
@@ -192,6 +197,9 @@ impl Following {
             }
         };
         self.tell(&read.complaints);
+        for problem in read.refused.iter().filter(|problem| !self.refused.contains(problem)) {
+            tracing::warn!(problem = problem.in_line(), "refused by `passerelle check`, and served all the same");
+        }
         for (sort, count) in read.bad {
             self.metrics.config_files_bad(sort.as_str(), count);
         }
@@ -199,7 +207,8 @@ impl Following {
             self.settings = read.settings;
             tracing::warn!("passerelle.toml has changed: it is read by a restart only");
         }
-        let complaints = read.complaints.iter().map(Problem::in_line).collect();
+        let complaints = in_lines(read.complaints.iter().chain(&read.refused));
+        self.refused = read.refused;
         let outcome = match read.next {
             None => "unchanged",
             Some(next) => match self.switch(next, &read.outline).await {
@@ -255,6 +264,10 @@ impl Following {
     }
 }
 
+fn in_lines<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<String> {
+    problems.into_iter().map(Problem::in_line).collect()
+}
+
 fn read(files: &mut Files, building: &Building, running: &BTreeMap<ConnectorId, Arc<Fields>>, before: &Outline) -> Read {
     let none = Arc::default();
     let found = files.read(&|configured| match plan(configured, &none, &building.connectors) {
@@ -267,6 +280,7 @@ fn read(files: &mut Files, building: &Building, running: &BTreeMap<ConnectorId, 
     Read {
         found,
         complaints: files.complaints(),
+        refused: files.refused(),
         bad: Sort::ALL.map(|sort| (sort, files.bad(sort))),
         settings: files.settings(),
         outline,

@@ -267,8 +267,7 @@ impl Files {
     #[must_use]
     pub fn complaints(&self) -> Vec<Problem> {
         let all = self.connectors.complaints().chain(self.services.complaints()).chain(self.data_providers.complaints());
-        let all = all.chain(self.scopes.complaints()).chain(self.notices.complaints()).chain(&self.left_behind).cloned();
-        all.chain(self.refused()).collect()
+        all.chain(self.scopes.complaints()).chain(self.notices.complaints()).chain(&self.left_behind).cloned().collect()
     }
 
     /// How many files of this sort are bad.
