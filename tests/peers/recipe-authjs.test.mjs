@@ -5,16 +5,22 @@ import { test } from 'node:test';
 import { Browser, freePorts, random } from './harness.mjs';
 import { APP, HUB, JANE, folderOf, recipe, replace, startHubForSp, startProduct, throughHub } from './recipes.mjs';
 
-test('Auth.js in Express signs in with the files of its recipe', async (t) => {
-  const page = recipe('sp-authjs');
+const page = recipe('sp-authjs');
+/** What the page shows, and the other way that it names: the claims in the ID token. */
+const WAYS = {
+  'the files of its recipe': [page.file('config/service-providers/authjs.toml'), page.file('server.mjs')],
+  'the profile in the ID token': [`${page.file('config/service-providers/authjs.toml')}id_token_claims = true\n`, replace(page.file('server.mjs'), { '    idToken: false,\n': '' })],
+};
+
+for (const [way, [file, program]] of Object.entries(WAYS)) test(`Auth.js in Express signs in with ${way}`, async (t) => {
   const [port] = await freePorts(1);
   const app = `http://localhost:${port}`;
   const secret = random(32);
   const hub = await startHubForSp('hub-recipe-authjs', {
-    files: { 'service-providers/authjs.toml': replace(page.file('config/service-providers/authjs.toml'), { [APP]: app }), 'authjs.secret': secret },
+    files: { 'service-providers/authjs.toml': replace(file, { [APP]: app }), 'authjs.secret': secret },
   });
   t.after(() => hub.stop());
-  const { folder, remove } = folderOf({ 'server.mjs': replace(page.file('server.mjs'), { [HUB]: hub.base }) });
+  const { folder, remove } = folderOf({ 'server.mjs': replace(program, { [HUB]: hub.base }) });
   t.after(remove);
   const server = await startProduct('authjs', process.execPath, [path.join(folder, 'server.mjs')], {
     ready: `http://127.0.0.1:${port}/`, env: { ...process.env, PORT: String(port), CLIENT_SECRET: secret, AUTH_SECRET: random(32) },
