@@ -31,6 +31,9 @@ fn main() {
         issuer: "https://hub.example/api/v2".into(),
         node: "hub-1".into(),
         when_full: WhenFull::GoOn,
+        log: String::new(),
+        seals: Vec::new(),
+        finding: None,
         gather: Duration::ZERO,
         env,
     };

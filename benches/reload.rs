@@ -42,7 +42,7 @@ home_page = "https://service-{number}.example/"
 redirect_uris = ["https://service-{number}.example/callback", "https://service-{number}.example/other"]
 post_logout_redirect_uris = ["https://service-{number}.example/out"]
 scopes = ["openid", "given_name", "family_name", "birthdate", "email"]
-secrets = [{{ env = "CLIENT_SECRET" }}]
+secrets = [{{ env = "SERVICE_PROVIDER_SERVICE_{number}__CLIENT_SECRET" }}]
 blocked_connectors = ["idp-{}", "idp-{}"]
 "#,
             number % connectors,
@@ -64,7 +64,7 @@ eidas2 = ["substantial"]
 [kind.oidc]
 issuer = "https://idp-{number}.example"
 client_id = "hub"
-client_secret = {{ env = "CLIENT_SECRET" }}
+client_secret = {{ env = "CONNECTOR_IDP_{number}__CLIENT_SECRET" }}
 "#
     )
 }
@@ -75,7 +75,10 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), connectors, services);
     let secret = "a secret of more than 32 characters, for ever";
-    let environment: Environment = [("SUBJECT_KEY", secret), ("CLIENT_SECRET", secret)].into_iter().collect();
+    let of_connectors = (0..connectors).map(|number| format!("CONNECTOR_IDP_{number}__CLIENT_SECRET"));
+    let of_services = (0..services).map(|number| format!("SERVICE_PROVIDER_SERVICE_{number}__CLIENT_SECRET"));
+    let names = of_connectors.chain(of_services).chain(["SUBJECT_KEY".to_owned()]);
+    let environment: Environment = names.map(|name| (name, secret.to_owned())).collect();
 
     let began = Instant::now();
     let loaded = config::load(folder.path(), &environment);

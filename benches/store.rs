@@ -51,6 +51,7 @@ fn main() {
         assertions: CAPACITY,
         own_codes: CAPACITY,
         blocks: 1,
+        probes: 1,
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new(env.now()).unwrap());

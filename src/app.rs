@@ -140,7 +140,7 @@ impl Program {
         let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics, &store)?;
         let recent = audit::recent(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::remembered);
-        let shared_keys = keys::share(keys, &settings.keys, &env, &audit);
+        let shared_keys = keys::share(keys, &settings.keys, &audit);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
         let register = register::share(register, Duration::from_secs(settings.limits.reload_seconds));
         let workers = workers(settings.limits.workers);
@@ -155,6 +155,8 @@ impl Program {
                 calls: settings.limits.calls_per_connector,
                 env: env.clone(),
                 metrics: Arc::clone(&metrics),
+                store: Arc::clone(&store),
+                callback_base: format!("{}/api/v2/callback/", settings.base_url),
                 arbiters: handles.clone(),
             },
         );
@@ -175,6 +177,7 @@ impl Program {
             publication,
             registry,
             client_keys: Arc::clone(&client_keys),
+            own_keys: shared_keys.clone(),
             metrics: Arc::clone(&metrics),
             audit: audit.clone(),
             env: env.clone(),
@@ -259,7 +262,7 @@ impl Program {
             store: Arc::clone(&store),
             complaint,
             places,
-            keys: shared_keys,
+            keys: shared_keys.clone(),
             connectors: hub.connectors.clone(),
             blocks,
             register,
@@ -281,7 +284,7 @@ impl Program {
             settings: serde_json::to_value(settings)?,
         };
         let admin = Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
-        let admin = Arc::new(admin.audited(&audit).with_window(window));
+        let admin = Arc::new(admin.audited(&audit).with_keys(Arc::new(shared_keys)).with_window(window));
         let (not_ready, shutdown) = (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
         let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
         // Last: what is taken up would be lost with a hub that can't start.

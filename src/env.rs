@@ -3,6 +3,7 @@
 //! clippy bans the usual ways to read either; this file is the only exception.
 
 use std::fmt;
+use std::io::Write as _;
 use std::ops::{Add, Sub};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
@@ -127,7 +128,8 @@ impl Entropy for OpensslEntropy {
         // OpenSSL reports failure only when the operating system has no randomness to give. Going on with
         // predictable values would be worse than stopping, so the process ends here.
         if openssl::rand::rand_bytes(&mut bits).is_err() {
-            eprintln!("passerelle: the operating system gives no randomness; stopping");
+            // `eprintln!` would panic where standard error is closed, and a panic can be caught.
+            let _unread = writeln!(std::io::stderr(), "passerelle: the operating system gives no randomness; stopping");
             std::process::abort();
         }
         bits

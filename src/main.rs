@@ -1,5 +1,9 @@
 //! The thin binary: parse arguments, load the configuration, run.
 
+// They panic where nobody reads any more: `output` writes.
+#![deny(clippy::print_stdout, clippy::print_stderr)]
+
+use std::io::IsTerminal as _;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -23,6 +27,8 @@ mod check_command;
 mod idp_command;
 #[path = "main/keys.rs"]
 mod keys_command;
+#[path = "main/output.rs"]
+mod output;
 #[path = "main/register.rs"]
 mod register_command;
 #[path = "main/serve.rs"]
@@ -34,6 +40,7 @@ use audit_command::AuditCommand;
 use check_command::CheckCommand;
 use idp_command::IdpCommand;
 use keys_command::KeysCommand;
+use output::{complain, out, outln};
 use register_command::RegisterCommand;
 use serve_command::{Listeners, Signals, until_stopped};
 use top_command::TopCommand;
@@ -170,18 +177,23 @@ fn main() -> ExitCode {
     let arguments = match Arguments::try_parse() {
         Ok(arguments) => arguments,
         Err(told) => {
-            // Help and version come this way too; a closed pipe is nobody's fault.
-            let _printed = told.print();
-            return if told.use_stderr() { ExitCode::from(USAGE) } else { ExitCode::SUCCESS };
+            // Help and version come this way too.
+            if told.use_stderr() {
+                let _unread = told.print();
+                return ExitCode::from(USAGE);
+            }
+            let text = told.render();
+            match std::io::stdout().is_terminal() {
+                true => out!("{}", text.ansi()),
+                false => out!("{text}"),
+            }
+            return output::end(ExitCode::SUCCESS);
         }
     };
-    match run(arguments.command) {
-        Ok(code) => code,
-        Err(message) => {
-            eprintln!("passerelle: {message}");
-            ExitCode::FAILURE
-        }
-    }
+    output::end(run(arguments.command).unwrap_or_else(|message| {
+        complain(message);
+        ExitCode::FAILURE
+    }))
 }
 
 fn run(command: Command) -> Result<ExitCode, String> {
@@ -192,17 +204,17 @@ fn run(command: Command) -> Result<ExitCode, String> {
         Command::Plan { config, against, json } => return plan(&config, against.as_deref(), json),
         Command::Health { address, ready } => {
             let probe = if ready { Probe::Ready } else { Probe::Alive };
-            println!("{}", in_system(async { health::ask(address, probe).await.map_err(|unwell| unwell.to_string()) })?);
+            outln!("{}", in_system(async { health::ask(address, probe).await.map_err(|unwell| unwell.to_string()) })?);
         }
         Command::Demo { port } => demo(port)?,
-        Command::Errors { markdown: true } => print!("{}", catalogue::markdown()),
-        Command::Errors { markdown: false } => print!("{}", catalogue::table()),
-        Command::Metrics { markdown } => print!("{}", metrics(markdown)?),
+        Command::Errors { markdown: true } => out!("{}", catalogue::markdown()),
+        Command::Errors { markdown: false } => out!("{}", catalogue::table()),
+        Command::Metrics { markdown } => out!("{}", metrics(markdown)?),
         Command::Acr { command: AcrCommand::Explain { config, sp, idp, acr, claims } } => {
             let explanation = app::explain::explain(&load(&config)?, &sp, &idp, &acr, claims.as_deref());
-            print!("{}", explanation.map_err(|unknown| unknown.to_string())?);
+            out!("{}", explanation.map_err(|unknown| unknown.to_string())?);
         }
-        Command::Keys { command } => command.run()?,
+        Command::Keys { command } => return command.run(),
         Command::Audit { command } => return Ok(command.run()),
         Command::Idp { command } => return Ok(command.run()),
         Command::Register { command } => return command.run(),
@@ -225,7 +237,7 @@ fn serve(folder: &Path) -> Result<(), String> {
     for warning in loaded.warnings_at(Env::system().now()) {
         tracing::warn!(warning = warning.in_line(), "allowed, but worth a thought");
     }
-    for problem in &loaded.refused {
+    for problem in loaded.faults() {
         tracing::warn!(problem = problem.in_line(), "refused by `passerelle check`, and served all the same");
     }
     let listeners = Listeners::take(&loaded)?;
@@ -243,24 +255,24 @@ fn demo(port: u16) -> Result<(), String> {
     log_to(&Log { format: LogFormat::Human, filter: "warn".into() })?;
     in_system(async move {
         let demo = Demo::start(port, &Env::system()).map_err(|fault| fault.to_string())?;
-        println!("The demo runs until you press Ctrl+C.");
+        outln!("The demo runs until you press Ctrl+C.");
         for (platform, addresses) in [("standard", &demo.standard), ("high", &demo.high)] {
-            println!("{platform} platform");
-            println!("  hub                 {}", addresses.hub);
-            println!("  its metrics         {}/metrics", addresses.private);
-            println!(
+            outln!("{platform} platform");
+            outln!("  hub                 {}", addresses.hub);
+            outln!("  its metrics         {}/metrics", addresses.private);
+            outln!(
                 "  its window          {}/admin/ opened by the token in {}",
                 addresses.private,
                 addresses.admin_token.display()
             );
-            println!("  its folder          {}", addresses.folder.display());
+            outln!("  its folder          {}", addresses.folder.display());
             for provider in &addresses.identity_providers {
-                println!("  identity provider   {provider}");
+                outln!("  identity provider   {provider}");
             }
-            println!("  data provider       {}", addresses.data_provider);
+            outln!("  data provider       {}", addresses.data_provider);
         }
-        println!("\nA file in connectors/ of a hub's folder is one more identity provider, at once.");
-        println!("Open {}", demo.open);
+        outln!("\nA file in connectors/ of a hub's folder is one more identity provider, at once.");
+        outln!("Open {}", demo.open);
         Signals::listen()?.stop().await;
         demo.stop().await;
         Ok(())
@@ -271,53 +283,51 @@ fn check(folder: &Path, online: bool) -> Result<ExitCode, String> {
     let loaded = config::load(folder, &Environment::of_process());
     let report = config::report(&loaded, Env::system().now());
     let Ok(loaded) = loaded else {
-        print!("{report}");
+        out!("{report}");
         return Ok(ExitCode::FAILURE);
     };
     let faults = app::check(&loaded, &Env::system());
     if !faults.is_empty() {
-        println!("The files are well formed, but the hub would not start:");
+        outln!("The files are well formed, but the hub would not start:");
         for fault in faults {
-            println!("  {fault}");
+            outln!("  {fault}");
         }
         return Ok(ExitCode::FAILURE);
     }
-    print!("{report}");
-    if !loaded.refused.is_empty() {
-        return Ok(ExitCode::FAILURE);
-    }
+    out!("{report}");
+    let well = loaded.faults().next().is_none();
     if !online {
-        return Ok(ExitCode::SUCCESS);
+        return Ok(if well { ExitCode::SUCCESS } else { ExitCode::FAILURE });
     }
     let (store, findings, client_keys) = in_system(async move {
         let store = app::probe_store(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
         let findings = app::probe(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?;
         Ok((store, findings, app::probe_client_keys(&loaded, &Env::system()).await.map_err(|fault| fault.to_string())?))
     })?;
-    let mut all_well = true;
+    let mut all_well = well;
     match store {
         None => {}
-        Some(Ok(summary)) => println!("store: {summary}"),
+        Some(Ok(summary)) => outln!("store: {summary}"),
         Some(Err(fault)) => {
             all_well = false;
-            println!("store: {fault}");
+            outln!("store: {fault}");
         }
     }
     for (asked, outcome) in findings {
         match outcome {
-            Ok(()) => println!("{asked}: answers as it should"),
+            Ok(()) => outln!("{asked}: answers as it should"),
             Err(fault) => {
                 all_well = false;
-                println!("{asked}: {fault}");
+                outln!("{asked}: {fault}");
             }
         }
     }
     for (client_id, outcome) in client_keys {
         match outcome {
-            Ok(()) => println!("service provider {client_id}: the keys at its jwks_uri are fine"),
+            Ok(()) => outln!("service provider {client_id}: the keys at its jwks_uri are fine"),
             Err(fault) => {
                 all_well = false;
-                println!("service provider {client_id}: its jwks_uri: {fault}");
+                outln!("service provider {client_id}: its jwks_uri: {fault}");
             }
         }
     }
@@ -340,9 +350,9 @@ fn plan(folder: &Path, against: Option<&Path>, json: bool) -> Result<ExitCode, S
     };
     let changes = before.changes(&next.files.outline());
     if json {
-        println!("{}", serde_json::to_string_pretty(&changes).map_err(|error| error.to_string())?);
+        outln!("{}", serde_json::to_string_pretty(&changes).map_err(|error| error.to_string())?);
     } else {
-        print!("{}", changes.report());
+        out!("{}", changes.report());
     }
     Ok(if changes.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(CHANGES) })
 }
@@ -358,7 +368,7 @@ fn schemas(write: Option<&Path>, reference: Option<&Path>) -> Result<(), String>
     }
     if write.is_none() && reference.is_none() {
         for (name, schema) in config::schemas() {
-            println!("{name}: {schema:#}");
+            outln!("{name}: {schema:#}");
         }
     }
     Ok(())

@@ -7,7 +7,7 @@ use std::path::Path;
 use tempfile::TempDir;
 
 mod folder;
-use folder::{SETTINGS, good, passerelle};
+use folder::{SETTINGS, good, passerelle, write_private};
 
 fn check(folder: &TempDir) -> (bool, String) {
     let output = passerelle(&["check", "--config"], folder.path());
@@ -45,7 +45,7 @@ fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
             "snapshot",
             |folder| {
                 fs::write(folder.join("state"), "no folder").unwrap();
-                fs::write(folder.join("seal.key"), "0123456789abcdef0123456789abcdef").unwrap();
+                write_private(&folder.join("seal.key"), "0123456789abcdef0123456789abcdef");
                 let table = "[store.memory]\nsnapshot = \"state/snapshots/hub\"\nseal_keys = [{ file = \"seal.key\" }]\n";
                 fs::write(folder.join("passerelle.toml"), format!("{SETTINGS}\n{table}")).unwrap();
             },

@@ -21,7 +21,7 @@ assumed_level = "eidas1"
 [kind.oidc]
 issuer = "https://idp.example.org"
 client_id = "hub"
-client_secret = { env = "IDP_SECRET" }
+client_secret = { env = "CONNECTOR_IDP__SECRET" }
 "#;
 
 struct Told {
@@ -32,7 +32,7 @@ struct Told {
 fn check(folder: &Path, arguments: &[&str]) -> Told {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
     command.args(["check", "connector"]).args(arguments).current_dir(folder);
-    let output = command.env("IDP_SECRET", "s").env(folder::VARIABLE.0, folder::VARIABLE.1).output().unwrap();
+    let output = command.env("CONNECTOR_IDP__SECRET", "s").env(folder::VARIABLE.0, folder::VARIABLE.1).output().unwrap();
     let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     Told { code: output.status.code(), text }
 }
@@ -108,7 +108,7 @@ fn exit_codes_tell_faults_from_warnings() {
     assert_eq!(check(warned.path(), &["idp.toml"]).code, Some(0));
     let bad = with("[mapping]\nshoe_size = { from = \"x\" }", CLAIMS);
     let told = check(bad.path(), &["idp.toml", "--sample", "claims.json"]);
-    assert!(told.code == Some(1) && told.text.contains("idp.toml:6: mapping.shoe_size"), "{}", told.text);
+    assert!(told.code == Some(1) && told.text.contains("idp.toml:7: mapping.shoe_size"), "{}", told.text);
     for claims in ["[]", "{", "{\"a\":1,\"a\":2}", &format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200))] {
         let told = check(with(MAPPING, claims).path(), &["idp.toml", "--sample", "claims.json"]);
         assert!(told.code == Some(1) && told.text.contains("not a JSON object of claims"), "{claims}: {}", told.text);
@@ -157,4 +157,54 @@ fn every_example_of_the_documentation_does_what_it_says() {
         examples += 1;
     }
     assert!(examples >= 8, "{examples}");
+}
+
+#[test]
+fn an_unknown_category_and_a_level_outside_the_platform_are_found() {
+    let hub = good();
+    let check_with = |from: &str, to: &str| {
+        fs::write(hub.path().join("idp.toml"), CONNECTOR.replacen(from, to, 1)).unwrap();
+        check(hub.path(), &["idp.toml", "--config", "."])
+    };
+    let told = check_with("assumed_level", "category = \"helth\"\nassumed_level");
+    assert!(
+        told.code == Some(2) && told.text.contains("warning  category: category is a category without a heading"),
+        "{}",
+        told.text
+    );
+    let above = "levels = { lowest = \"eidas2\", highest = \"eidas3\" }\nacr = { eidas2 = [\"b\"], eidas3 = [\"c\"] }";
+    let told = check_with("levels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"", above);
+    assert!(told.code == Some(2) && told.text.contains("warning  levels: levels.lowest is above eidas1"), "{}", told.text);
+    let high = fs::read_to_string(hub.path().join("passerelle.toml")).unwrap().replace("\"standard\"", "\"high\"");
+    fs::write(hub.path().join("passerelle.toml"), high).unwrap();
+    let told = check_with("", "");
+    assert!(told.code == Some(2) && told.text.contains("warning  levels: levels.highest is below eidas2"), "{}", told.text);
+}
+
+#[test]
+fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
+    let told = check(with("", "{}").path(), &["idp.toml"]);
+    assert_eq!(told.code, Some(0), "{}", told.text);
+    for (from, to, meant) in [
+        ("client_id =", "clientid =", "did you mean `client_id`?"),
+        ("client_secret =", "client_secrets =", "did you mean `client_secret`?"),
+        ("assumed_level =", "asumed_levle =", "did you mean `assumed_level`?"),
+    ] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join("idp.toml"), CONNECTOR.replacen(from, to, 1)).unwrap();
+        let told = check(folder.path(), &["idp.toml"]);
+        assert!(told.code == Some(1) && told.text.contains(meant), "{}", told.text);
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("idp.toml"), format!("quite_another_thing = 1\n{CONNECTOR}")).unwrap();
+    let told = check(folder.path(), &["idp.toml"]);
+    assert!(!told.text.contains("did you mean") && told.text.contains("remove it, or use one of"), "{}", told.text);
+}
+
+#[test]
+fn an_unset_variable_is_named_to_whoever_checks() {
+    let folder = tempfile::tempdir().unwrap();
+    fs::write(folder.path().join("idp.toml"), CONNECTOR.replace("CONNECTOR_IDP__SECRET", "CONNECTOR_IDP__SECRTE")).unwrap();
+    let told = check(folder.path(), &["idp.toml"]);
+    assert!(told.code == Some(1) && told.text.contains("CONNECTOR_IDP__SECRTE that is not set"), "{}", told.text);
 }

@@ -133,9 +133,10 @@ fn the_list_tells_which_identity_provider_fails() {
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
     let dead = format!(
         "name = {{ en = \"Dead\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
-         [kind.oidc]\nissuer = \"http://127.0.0.1:{port}\"\nclient_id = \"hub\"\nclient_secret = {{ file = \"admin.token\" }}\n\
+         [kind.oidc]\nissuer = \"http://127.0.0.1:{port}\"\nclient_id = \"hub\"\nclient_secret = {{ file = \"dead.secret\" }}\n\
          insecure_http = true\ninternal_hosts = [\"127.0.0.1\"]\n"
     );
+    fs::write(folder.path().join("dead.secret"), "any").unwrap();
     fs::write(folder.path().join("connectors/dead.toml"), dead).unwrap();
     let hub = Hub::start(&folder);
     let told = (0..2000).map(|_| hub.idp(&["list"]).1).find(|told| told.contains("fails now and then")).unwrap();

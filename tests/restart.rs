@@ -27,6 +27,7 @@ const ROOM: Capacities = Capacities {
     assertions: 0,
     own_codes: 0,
     blocks: 0,
+    probes: 0,
 };
 
 /// Twice restarted in a row, and nobody's session may be gone.

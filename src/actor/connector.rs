@@ -13,9 +13,9 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 use url::Url;
 
-use self::asked::{Asked, Begin, Complete, End, Posted, SignIn, Warm};
+use self::asked::{Asked, Begin, Complete, End, Posted, RunProbe, SignIn, Warm};
 use self::names::{label, span_name};
-use super::health::{Call, Health, PROBE_LIMIT, Standing, Turn, Verdict, verdict};
+use super::health::{Call, Health, ProbeOutcome, Standing, Turn, Verdict, verdict};
 use super::live::Live;
 use crate::client_network::ClientNetwork;
 use crate::connector::own_page::{SignedIn, Typed};
@@ -31,7 +31,13 @@ use crate::telemetry::{Judged, Metrics};
 const ACTOR: &str = "connector";
 
 /// The longest that one upstream step may take: token, keys and userinfo, six seconds each (decisions 10).
-const STEP_LIMIT: Duration = PROBE_LIMIT;
+const STEP_LIMIT: Duration = Duration::from_secs(18);
+
+/// The longest that one probe may take.
+const PROBE_LIMIT: Duration = Duration::from_secs(6);
+
+/// The wait after a 429 that names none.
+const UNSTATED_RETRY_AFTER: Duration = Duration::from_secs(60);
 
 /// The longest that anyone waits for the actor's word: the queue, the step, and a little for its mailbox and its arbiter.
 fn patience(limits: Limits) -> Duration {
@@ -48,6 +54,20 @@ pub struct Limits {
     pub wait: Duration,
 }
 
+/// Which of the hub's own calls is made.
+#[derive(Clone, Debug)]
+pub(super) enum Probe {
+    Documents,
+    Login { redirect_uri: String },
+}
+
+/// What the schedule must know of a probe; its outcome is in the connector's health.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub(super) struct ProbeReport {
+    /// How long the identity provider asks the hub to wait.
+    pub retry_after: Option<Duration>,
+}
+
 /// What all connector actors have of their hub.
 #[derive(Clone)]
 pub struct Surroundings {
@@ -57,8 +77,6 @@ pub struct Surroundings {
 
 pub struct ConnectorActor {
     desk: Arc<Desk>,
-    /// A probe is under way, or will be.
-    probing: bool,
     /// From the actor's start to its end.
     live: Option<Live>,
 }
@@ -85,7 +103,7 @@ impl ConnectorActor {
     ) -> Self {
         let calls = Arc::new(Semaphore::new(limits.calls));
         let places = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
-        Self { desk: Arc::new(Desk { id, connector, limits, calls, places, health, surroundings }), probing: false, live: None }
+        Self { desk: Arc::new(Desk { id, connector, limits, calls, places, health, surroundings }), live: None }
     }
 
     /// Has the actor started, and gives the way to it.
@@ -99,6 +117,7 @@ impl ConnectorActor {
     fn call<T, F>(
         &self,
         call: Call,
+        network: Option<ClientNetwork>,
         scope: Scope,
         work: impl FnOnce(Arc<Desk>) -> F + 'static,
     ) -> ResponseActFuture<Self, Result<T, ConnectorFault>>
@@ -107,57 +126,50 @@ impl ConnectorActor {
         F: Future<Output = Result<T, ConnectorFault>> + 'static,
     {
         let desk = Arc::clone(&self.desk);
-        let asked = scope.run(desk.ask(call, work));
-        Box::pin(asked.into_actor(self).map(|outcome, actor, ctx| {
-            actor.watch(ctx);
-            outcome
-        }))
-    }
-
-    /// Sees to it that an identity provider that is left alone is asked by us, not by people, whether it is back.
-    fn watch(&mut self, ctx: &mut Context<Self>) {
-        let Some(wait) = self.desk.health.probe_in(self.desk.surroundings.env.now()) else { return };
-        // Whoever waits to probe is kept alive by it: an actor that nobody can reach any more lets go.
-        if self.probing || !ctx.connected() {
-            return;
-        }
-        self.probing = true;
-        ctx.run_later(wait, |actor, ctx| {
-            let desk = Arc::clone(&actor.desk);
-            ctx.spawn(async move { desk.probe().await }.into_actor(actor).map(|(), actor, ctx| {
-                actor.probing = false;
-                actor.watch(ctx);
-            }));
-        });
+        Box::pin(scope.run(desk.ask(call, network, work)).into_actor(self))
     }
 }
 
 impl Desk {
-    async fn ask<T, F>(self: Arc<Self>, call: Call, work: impl FnOnce(Arc<Self>) -> F) -> Result<T, ConnectorFault>
+    async fn ask<T, F>(
+        self: Arc<Self>,
+        call: Call,
+        network: Option<ClientNetwork>,
+        work: impl FnOnce(Arc<Self>) -> F,
+    ) -> Result<T, ConnectorFault>
     where
         F: Future<Output = Result<T, ConnectorFault>>,
     {
         let mut span = trace::span(span_name(call)).to(Party::IdentityProvider);
         span.connector(&self.id);
-        let outcome = span.run(self.admit(call, work)).await;
+        let outcome = span.run(self.admit(call, network, work)).await;
         if let Err(fault) = &outcome {
             span.refused(fault.code);
         }
         outcome
     }
 
-    async fn admit<T, F>(self: Arc<Self>, call: Call, work: impl FnOnce(Arc<Self>) -> F) -> Result<T, ConnectorFault>
+    async fn admit<T, F>(
+        self: Arc<Self>,
+        call: Call,
+        network: Option<ClientNetwork>,
+        work: impl FnOnce(Arc<Self>) -> F,
+    ) -> Result<T, ConnectorFault>
     where
         F: Future<Output = Result<T, ConnectorFault>>,
     {
         let env = &self.surroundings.env;
+        if matches!(call, Call::Begin | Call::Complete | Call::SignIn) {
+            // Even where it is refused: people want it back.
+            self.health.mark_used(env.now());
+        }
         // Before anything is waited for.
         if self.health.refuses(call, env.now()) {
             return Err(self.spared(call, ErrorCode::IdpInTrouble, "it has failed several times and is left alone for a moment"));
         }
         // The one call that nobody waits for takes no place from those that somebody does.
         let _room = match call {
-            Call::Warm | Call::Probe => None,
+            Call::Warm | Call::Probe | Call::LoginProbe => None,
             Call::Begin | Call::Complete | Call::SignIn | Call::End => {
                 Some(self.room().await.map_err(|why| self.spared(call, ErrorCode::IdpBusy, why))?)
             }
@@ -172,7 +184,7 @@ impl Desk {
         let (told, took) = (outcome.as_ref().map(|_| ()).map_err(|fault| fault.code), started.elapsed());
         self.surroundings.metrics.connector_call(&self.id, label(call), told, took);
         self.judge(call, told);
-        self.tell(pass.settle(told, took, env.now()));
+        log_turn(&self.id, pass.settle(told, network, took, env.now()));
         outcome
     }
 
@@ -189,21 +201,38 @@ impl Desk {
         Ok((turn, place))
     }
 
-    /// Beside all limits: where every call hangs, this one still finds out when that is over.
-    async fn probe(&self) {
+    /// Makes a call of the hub's own, beside all limits: where every other call hangs, this one still finds out.
+    async fn probe(&self, probe: Probe) -> ProbeReport {
         let env = &self.surroundings.env;
-        let Some(pass) = self.health.admit(Call::Probe, env.now()) else { return };
         let started = Instant::now();
-        let outcome = tokio::time::timeout(PROBE_LIMIT, self.connector.probe()).await;
-        let told = outcome.map_or(Err(ErrorCode::IdpTimeout), |asked| asked.map_err(|fault| fault.code));
-        self.surroundings.metrics.connector_call(&self.id, label(Call::Probe), told, started.elapsed());
-        self.tell(pass.settle(told, started.elapsed(), env.now()));
+        let (call, asked) = match &probe {
+            Probe::Documents => (Call::Probe, self.connector.probe()),
+            Probe::Login { redirect_uri } => (Call::LoginProbe, self.connector.probe_login(redirect_uri)),
+        };
+        let late = || Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the probe took too long"));
+        let outcome = tokio::time::timeout(PROBE_LIMIT, asked).await.unwrap_or_else(|_| late());
+        let took = started.elapsed();
+        let told = outcome.as_ref().map(|()| ()).map_err(|fault| fault.code);
+        self.surroundings.metrics.connector_call(&self.id, label(call), told, took);
+        let retry_after = outcome.as_ref().err().and_then(|fault| fault.retry_after);
+        let found = match verdict(call, told) {
+            Verdict::Well => ProbeOutcome::Succeeded,
+            Verdict::Ill(code) => ProbeOutcome::Failed(code),
+            Verdict::Neither => ProbeOutcome::Inconclusive,
+        };
+        let turn = match call {
+            Call::LoginProbe => self.health.record_login_probe(found, took, env.now()),
+            _ => self.health.record_documents(found, retry_after.is_some(), took, env.now()),
+        };
+        log_turn(&self.id, turn);
+        let is_throttled = told == Err(ErrorCode::IdpThrottled);
+        ProbeReport { retry_after: retry_after.or(is_throttled.then_some(UNSTATED_RETRY_AFTER)) }
     }
 
     fn judge(&self, call: Call, outcome: Result<(), ErrorCode>) {
         let judged = match (call, verdict(call, outcome)) {
             // Nobody waited.
-            (Call::Warm | Call::Probe, _) | (_, Verdict::Neither) => return,
+            (Call::Warm | Call::Probe | Call::LoginProbe, _) | (_, Verdict::Neither) => return,
             (_, Verdict::Well) => Judged::Well,
             (_, Verdict::Ill(_)) => Judged::Ill,
         };
@@ -213,26 +242,25 @@ impl Desk {
     /// A call that never began: counted, and no time of it is measured.
     fn spared(&self, call: Call, code: ErrorCode, why: &str) -> ConnectorFault {
         self.surroundings.metrics.connector_spared(&self.id, label(call), code);
-        if !matches!(call, Call::Warm | Call::Probe) {
+        if !matches!(call, Call::Warm | Call::Probe | Call::LoginProbe) {
             self.surroundings.metrics.connector_judged(&self.id, Judged::Ill);
         }
         ConnectorFault::new(code, why)
     }
+}
 
-    /// One line for each change of the circuit.
-    fn tell(&self, turn: Option<Turn>) {
-        let Some(Turn { to, tally, reasons, pause }) = turn else { return };
-        let connector = &self.id;
-        match pause {
-            Some(pause) => {
-                let reasons: Vec<_> = reasons.iter().map(|(code, times)| format!("{} {times}", code.entry().code)).collect();
-                tracing::error!(
-                    %connector, failed = tally.ill, well = tally.well, reasons = reasons.join(", "), pause_seconds = pause.as_secs(),
-                    "an identity provider fails and is left alone; people are told so, and it is asked again"
-                );
-            }
-            None => tracing::info!(%connector, circuit = to.label(), "an identity provider that failed may be used again"),
+/// Writes one line for each change of the circuit.
+pub(super) fn log_turn(connector: &ConnectorId, turn: Option<Turn>) {
+    let Some(Turn { to, cause, tally, reasons }) = turn else { return };
+    match cause {
+        Some(cause) => {
+            let reasons: Vec<_> = reasons.iter().map(|(code, times)| format!("{} {times}", code.entry().code)).collect();
+            tracing::error!(
+                %connector, cause = cause.label(), failed = tally.ill, well = tally.well, reasons = reasons.join(", "),
+                "circuit opened: the identity provider fails, and is not offered until a probe finds it working"
+            );
         }
+        None => tracing::info!(%connector, circuit = to.label(), "circuit changed: the identity provider is offered again"),
     }
 }
 
@@ -244,8 +272,6 @@ impl Actor for ConnectorActor {
         self.live = Some(Live::new(&self.desk.surroundings.metrics, ACTOR));
         // Metadata is fetched ahead of the first login; the start of the hub never waits for it.
         ctx.notify(Posted { message: Warm, at: Instant::now(), scope: Scope::default() });
-        // Its predecessor may have left it in trouble.
-        self.watch(ctx);
     }
 }
 
@@ -317,6 +343,11 @@ impl ConnectorHandle {
     /// As for `begin`.
     pub async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
         self.ask(End(farewell)).await
+    }
+
+    /// Makes a call of the hub's own, and records what it came to. Returns nothing of note if the actor has died.
+    pub(super) async fn probe(&self, probe: Probe) -> ProbeReport {
+        self.address.send(RunProbe(probe)).await.unwrap_or_default()
     }
 
     /// # Errors

@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use tokio::sync::Notify;
 
 use super::*;
-use crate::env::{HandClock, SeededEntropy, Timestamp};
+use crate::actor::health::Cause;
+use crate::env::{Clock as _, HandClock, SeededEntropy, Timestamp};
 
 /// An identity provider that never says a word.
 struct Mute;
@@ -196,16 +197,19 @@ async fn few_wait_and_only_for_a_moment() {
 }
 
 #[actix::test]
-async fn one_that_fails_is_left_alone_and_found_to_be_back_without_a_victim() {
-    tokio::time::pause();
+async fn one_whose_circuit_is_open_is_not_called_until_a_probe_finds_it_working() {
     let fragile = Arc::new(Fragile::default());
     let world = start(Arc::clone(&fragile) as _, ROOMY);
-    for _ in 0..5 {
-        assert_eq!(world.handle.end(farewell()).await.unwrap_err().code, ErrorCode::IdpUnreachable);
+    let health = Arc::clone(world.handle.health());
+    for _ in 0..2 {
+        world.handle.probe(Probe::Documents).await;
     }
+    let now = world.clock.now();
+    let (cause, _) = health.evidence(now).condemned.unwrap();
+    health.open(cause, now);
     assert_eq!(world.handle.standing(), Standing::Failing);
     assert_eq!(world.handle.end(farewell()).await.unwrap_err().code, ErrorCode::IdpInTrouble);
-    assert_eq!(fragile.asked.load(Ordering::SeqCst), 5, "it is not called any more");
+    assert_eq!(fragile.asked.load(Ordering::SeqCst), 0, "it is not called");
     let text = {
         world.metrics.connectors_cleared();
         world.handle.report(&"mute".into(), &world.metrics);
@@ -215,41 +219,10 @@ async fn one_that_fails_is_left_alone_and_found_to_be_back_without_a_victim() {
     assert!(text.contains("passerelle_connector_failure_ratio{connector=\"mute\"} 1"), "{text}");
     let in_trouble = ErrorCode::IdpInTrouble.entry().code;
     assert!(text.contains(&format!("operation=\"end\",outcome=\"{in_trouble}\"}} 1")), "{text}");
-
-    // Half of each pause passes, and it is asked: twice in vain, then it is back.
-    let pass = async |seconds: u64| {
-        world.clock.advance(Duration::from_secs(seconds));
-        tokio::time::sleep(Duration::from_secs(seconds)).await;
-    };
-    pass(3).await;
-    assert_eq!((fragile.probed.load(Ordering::SeqCst), world.handle.standing()), (1, Standing::Failing));
-    pass(5).await;
-    assert_eq!((fragile.probed.load(Ordering::SeqCst), world.handle.standing()), (2, Standing::Failing));
     fragile.is_back.store(true, Ordering::SeqCst);
-    pass(10).await;
+    world.handle.probe(Probe::Documents).await;
     assert_eq!((fragile.probed.load(Ordering::SeqCst), world.handle.standing()), (3, Standing::Well));
-    pass(600).await;
-    assert_eq!(fragile.probed.load(Ordering::SeqCst), 3, "what is well is not probed");
     assert!(world.handle.end(farewell()).await.is_ok());
-}
-
-/// Whether anything still holds the connector, some time after its last handle has gone.
-#[actix::test]
-async fn a_connector_that_is_taken_away_while_it_fails_is_let_go() {
-    tokio::time::pause();
-    let fragile = Arc::new(Fragile::default());
-    let world = start(Arc::clone(&fragile) as _, ROOMY);
-    for _ in 0..5 {
-        world.handle.end(farewell()).await.unwrap_err();
-    }
-    let World { handle, clock, .. } = world;
-    drop(handle);
-    for _ in 0..10 {
-        clock.advance(Duration::from_secs(60));
-        tokio::time::sleep(Duration::from_secs(60)).await;
-    }
-    assert!(fragile.probed.load(Ordering::SeqCst) <= 1);
-    assert_eq!(Arc::strong_count(&fragile), 1, "its actor lives on");
 }
 
 #[actix::test]
@@ -270,23 +243,15 @@ async fn a_circuit_is_told_of_once_with_the_reasons_counted() {
     let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(move || written.clone()).finish();
     let fragile = Arc::new(Fragile::default());
     let world = start(Arc::clone(&fragile) as _, ROOMY);
-    let (desk, env) = (world.handle.health(), world.handle.env.clone());
-    let turn = (0..5).find_map(|_| {
-        let pass = desk.admit(Call::Complete, env.now())?;
-        pass.settle(Err(ErrorCode::IdpTimeout), Duration::from_secs(6), env.now())
-    });
-    let desk = Desk {
-        id: "mute".into(),
-        connector: fragile,
-        limits: ROOMY,
-        calls: Arc::new(Semaphore::new(1)),
-        places: Arc::new(Semaphore::new(1)),
-        health: Arc::default(),
-        surroundings: Surroundings { env, metrics: Arc::clone(&world.metrics) },
-    };
-    async { desk.tell(turn) }.with_subscriber(subscriber).await;
+    let (health, now) = (world.handle.health(), world.clock.now());
+    for _ in 0..3 {
+        health.record_documents(ProbeOutcome::Failed(ErrorCode::IdpTimeout), false, Duration::from_secs(6), now);
+    }
+    let turn = health.open(Cause::Documents, now);
+    assert_eq!(health.open(Cause::Documents, now), None);
+    async { log_turn(&"mute".into(), turn) }.with_subscriber(subscriber).await;
     let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
     let line: serde_json::Value = serde_json::from_str(text.trim()).unwrap();
     assert_eq!((&line["level"], &line["connector"]), (&"ERROR".into(), &"mute".into()));
-    assert_eq!((&line["reasons"], &line["failed"], &line["pause_seconds"]), (&"Y020004 5".into(), &5.into(), &5.into()));
+    assert_eq!((&line["reasons"], &line["failed"], &line["cause"]), (&"Y020004 3".into(), &3.into(), &"documents".into()));
 }

@@ -13,6 +13,7 @@ use arc_swap::ArcSwap;
 use super::blocks::Blocks;
 use super::connector::{ConnectorActor, ConnectorHandle, Limits, Surroundings};
 use super::health::{Health, Standing};
+use super::prober::{Prober, ProberDeps, WayOut};
 use crate::assurance::At;
 use crate::config::model::ConnectorLimits;
 use crate::config::outline::Fields;
@@ -23,6 +24,7 @@ use crate::grant::Gate;
 use crate::ids::{ClientId, ConnectorId};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::gate::{self, Closed};
+use crate::store::Store;
 use crate::telemetry::Metrics;
 
 pub use blocked::{BlockRow, By, Circuit, ConnectorRow, ConnectorStanding, ConnectorState, HealthRow, NewBlock, Unset};
@@ -80,6 +82,8 @@ pub struct Connectors {
     pub(super) federation: Current,
     /// Kill switches by command.
     blocks: Blocks,
+    /// Whether all of them fail at once.
+    pub(super) way_out: WayOut,
 }
 
 impl Connectors {
@@ -102,6 +106,21 @@ impl Connectors {
     pub(super) fn enabled(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
         let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled) && !self.is_blocked(id);
         self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
+    }
+
+    /// What keeps the hub from all its identity providers, with what to do.
+    #[must_use]
+    pub fn way_out_complaint(&self) -> Option<String> {
+        self.way_out.complaint()
+    }
+
+    /// The connectors whose identity providers are probed, by id: those switched on, and other machines' services.
+    pub(super) fn probed(&self) -> Vec<(ConnectorId, ConnectorHandle)> {
+        let (federation, actors) = (self.federation.load(), self.actors.load());
+        let is_probed = |(id, entry): &(&ConnectorId, &Arc<Entry>)| {
+            entry.plan.connector.is_remote() && federation.connector(id).is_some_and(|connector| connector.enabled)
+        };
+        actors.iter().filter(is_probed).map(|(id, entry)| (id.clone(), entry.handle.clone())).collect()
     }
 
     pub(super) fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
@@ -171,6 +190,10 @@ pub struct Means {
     pub calls: usize,
     pub env: Env,
     pub metrics: Arc<Metrics>,
+    /// Where hubs agree on who probes, if they share it.
+    pub store: Arc<dyn Store>,
+    /// `{base_url}/api/v2/callback/`.
+    pub callback_base: String,
     /// Where connectors live; they must not be web workers.
     pub arbiters: Vec<ArbiterHandle>,
 }
@@ -180,8 +203,10 @@ impl Registry {
     /// view, already filled.
     #[must_use]
     pub fn start(plans: Vec<Plan>, means: Means) -> (Connectors, RegistryHandle) {
-        let Means { federation, blocks, calls, env, metrics, arbiters } = means;
-        let connectors = Connectors { actors: Arc::default(), federation, blocks };
+        let Means { federation, blocks, calls, env, metrics, store, callback_base, arbiters } = means;
+        let connectors = Connectors { actors: Arc::default(), federation, blocks, way_out: WayOut::default() };
+        let deps = ProberDeps { store, callback_base, env: env.clone(), metrics: Arc::clone(&metrics) };
+        let prober = Arc::new(Prober::new(connectors.clone(), deps));
         let seen = Arc::downgrade(&connectors.actors);
         metrics.sample_with(move |metrics| {
             metrics.connectors_cleared();
@@ -198,8 +223,14 @@ impl Registry {
         let fresh = |plan: Plan| (plan.id.clone(), Arc::new(registry.activate(plan, Arc::default())));
         connectors.actors.store(Arc::new(plans.into_iter().map(fresh).collect()));
         let address = match registry.arbiters.first().cloned() {
-            Some(arbiter) => Self::start_in_arbiter(&arbiter, |_| registry),
-            None => Actor::start(registry),
+            Some(arbiter) => {
+                arbiter.spawn(prober.run());
+                Self::start_in_arbiter(&arbiter, |_| registry)
+            }
+            None => {
+                actix::spawn(prober.run());
+                Actor::start(registry)
+            }
         };
         (connectors, RegistryHandle(address))
     }

@@ -1,7 +1,7 @@
 use std::path::Path;
 
 use super::*;
-use crate::actor::health::Call;
+use crate::actor::health::Cause;
 use crate::config::model::ConnectorFile;
 use crate::config::{ConfiguredConnector, Unavailable};
 use crate::connector::ConnectorFault;
@@ -31,7 +31,7 @@ fn registry() -> Registry {
     let federation = Federation::new([], ScopeTable::default(), Unavailable::Greyed).into();
     let blocks = Blocks::load(Path::new("no state is kept here"), &env).unwrap();
     Registry {
-        connectors: Connectors { actors: Arc::default(), federation, blocks },
+        connectors: Connectors { actors: Arc::default(), federation, blocks, way_out: WayOut::default() },
         calls: 8,
         surroundings: Surroundings { metrics: Arc::new(Metrics::new(env.now()).unwrap()), env },
         arbiters: Vec::new(),
@@ -57,10 +57,7 @@ async fn what_is_known_of_an_identity_provider_outlives_its_actor_but_not_its_fi
     let handle = || registry.connectors.handle(&"one".into()).unwrap();
     let fail = || {
         let now = registry.surroundings.env.now();
-        for _ in 0..5 {
-            let pass = handle().health().admit(Call::Complete, now).unwrap();
-            pass.settle(Err(ErrorCode::IdpTimeout), Duration::from_secs(6), now);
-        }
+        handle().health().open(Cause::Documents, now);
     };
     apply(&registry, "One");
     fail();

@@ -14,7 +14,7 @@ use crate::config::access::Access;
 use crate::egress::guard::{CallLimits, Guard, GuardFault, Schemes};
 use crate::ids::Secret;
 use crate::protocol::catalogue::ErrorCode;
-use crate::web::admin::{Changed, ConnectorList, Refused};
+use crate::web::admin::{Changed, ConnectorList, KeysInUse, Refused};
 use crate::web::window::Status;
 
 /// The hub waits for its disk before it answers; the list of a large federation has a megabyte.
@@ -110,6 +110,20 @@ impl Administration {
     pub async fn unblock(&self, id: &str) -> Result<Changed, AdministerFault> {
         let id: String = url::form_urlencoded::byte_serialize(id.as_bytes()).collect();
         self.ask(Method::DELETE, &format!("admin/blocks/{id}"), None::<&()>).await
+    }
+
+    /// Has the hub read its keys again; they are in use when this returns.
+    ///
+    /// # Errors
+    /// See [`AdministerFault`].
+    pub async fn reload_keys(&self) -> Result<KeysInUse, AdministerFault> {
+        self.ask(Method::POST, "admin/keys/reload", None::<&()>).await
+    }
+
+    /// The private listener's address.
+    #[must_use]
+    pub fn address(&self) -> &str {
+        self.base.as_str().trim_end_matches('/')
     }
 
     /// How the hub is doing.

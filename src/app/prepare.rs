@@ -59,7 +59,7 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
         .as_ref()
         .zip(metrics.as_ref())
         .and_then(|(federation, metrics)| keep(&mut faults, KeyDirectory::new(federation, metrics).map(Arc::new)));
-    let keys = keep(&mut faults, keys::read(&settings.keys, now, keys));
+    let keys = keep(&mut faults, keys::read(&settings.keys, env, keys));
     let codes = Codes::default();
     let connector_means = connector_means(loaded, env, keys.as_ref(), &codes);
     let described = loaded.files.connectors();

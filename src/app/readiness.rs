@@ -82,6 +82,7 @@ pub(super) fn readiness(looked: Looked) -> Readiness {
     let known = blocks.clone();
     let ring = Arc::clone(&keys.ring);
     let (now, clock, aged) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
+    let way_out = connectors.clone();
     Readiness::default()
         .with("keys", move || keys_sign(&ring, &now))
         .with("store", complaint)
@@ -91,6 +92,7 @@ pub(super) fn readiness(looked: Looked) -> Readiness {
         .with_detail("keys", move || keys.complaint().into_iter().chain(old_keys(&aged.0.load(), &aged.1)).collect())
         .with_detail("config", move || reload.complaints())
         .with_detail("connectors", move || connectors_down(&connectors.overview()))
+        .with_detail("way_out", move || way_out.way_out_complaint().into_iter().collect())
         .with_detail("register", move || register.as_ref().and_then(|register| register.complaint()).into_iter().collect())
         .with_detail("audit", move || audit.complaints())
         .with_detail("limits", move || exchange.as_ref().map(|exchange| exchange.complaints()).unwrap_or_default())

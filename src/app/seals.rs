@@ -1,9 +1,11 @@
 //! Where a running hub keeps the last seal of its audit log: the state folder, and the store that hubs share.
 
+use std::collections::BTreeMap;
 use std::io;
 use std::sync::Arc;
 use std::time::Duration;
 
+use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 
 use crate::audit::file;
@@ -11,14 +13,18 @@ use crate::audit::last_seal::{LastSeal, SealCheck, SealFile, SealStore, compare,
 use crate::audit::writer::Found;
 use crate::config::Loaded;
 use crate::digest;
-use crate::env::Env;
+use crate::env::{Env, Timestamp};
 use crate::protocol::catalogue::ErrorCode;
-use crate::store::{Draft, Key, Kind, Reach, Replaced, Store, StoreFault};
+use crate::store::{Draft, Key, Kind, Reach, Replaced, Store, StoreFault, Version};
 
-/// A record that is not written for so long is of a log that nobody writes any more.
+/// The record lives on from each seal of any node.
 const LIFE: Duration = Duration::from_secs(366 * 24 * 3600);
 /// A store that takes longer is away: the state folder has the seal as well.
 const PATIENCE: Duration = Duration::from_secs(2);
+/// Logs in the record. Beyond it the one that was sealed longest ago is removed, as of a container that is gone.
+const MAX_LOGS: usize = 200;
+/// A save that loses a race against another node's is repeated this often.
+const ATTEMPTS: usize = 64;
 
 /// What is known of a log before the first line of this process.
 pub(super) struct Compared {
@@ -38,7 +44,7 @@ pub(super) fn compare_with_kept(loaded: &Loaded, env: &Env, node: &str, store: &
     if store.reach() == Reach::Shared {
         places.push(Box::new(SharedSeal::new(store, env, node, &log)));
     }
-    // Whoever builds a hub can't await, and a shared store needs a clock.
+    // The caller can't await, and a shared store needs a runtime.
     let known = std::thread::scope(|scope| scope.spawn(|| load_newest(&mut places, &log)).join().unwrap_or_default());
     let check = compare(known.as_ref(), &found.chain, |seq| file::hash_of_line(path, seq));
     let sealed = known.map(|seal| seal.seq);
@@ -58,50 +64,91 @@ pub(super) fn compare_with_kept(loaded: &Loaded, env: &Env, node: &str, store: &
     Compared { check, sealed, places, finding }
 }
 
-/// The copy in a store that hubs share: one record for each log of each node, beside the blocks.
+/// The copy in a store that hubs share: one record beside the blocks, with an entry for each log of each node.
 struct SharedSeal {
     store: Arc<dyn Store>,
     key: Key,
+    /// Names this node's log in the record.
+    entry: String,
     env: Env,
     runtime: Option<Runtime>,
 }
 
+/// What the record holds of one log. The checkpoint itself is in the log and in the state folder.
+#[derive(Serialize, Deserialize)]
+struct Entry {
+    log: String,
+    seq: u64,
+    hash: String,
+    saved_at: Timestamp,
+}
+
+type Entries = BTreeMap<String, Entry>;
+
 impl SharedSeal {
     fn new(store: &Arc<dyn Store>, env: &Env, node: &str, log: &str) -> Self {
-        let name = digest::fingerprint(&format!("audit seal\n{node}\n{log}"));
         Self {
             store: Arc::clone(store),
-            key: Key { kind: Kind::Blocks, name: name.into() },
+            key: Key { kind: Kind::Blocks, name: digest::fingerprint("audit seals").into() },
+            entry: digest::fingerprint(&format!("{node}\n{log}")),
             env: env.clone(),
             runtime: Builder::new_current_thread().enable_all().build().ok(),
         }
     }
 
-    fn wait_for<T>(&self, call: impl Future<Output = Result<T, StoreFault>>) -> io::Result<T> {
+    fn wait_for<T>(&self, call: impl Future<Output = io::Result<T>>) -> io::Result<T> {
         let runtime = self.runtime.as_ref().ok_or_else(|| io::Error::other("no runtime could be made"))?;
         let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, call).await });
-        answer.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?.map_err(io::Error::other)
+        answer.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
+    }
+
+    async fn entries(&self, now: Timestamp) -> io::Result<Option<(Entries, Version)>> {
+        let found = self.store.load(&self.key, now).await.map_err(io::Error::other)?;
+        found.map(|record| Ok((serde_json::from_slice(&record.value)?, record.version))).transpose()
+    }
+
+    /// Returns false where another node has changed the record meanwhile.
+    async fn try_save(&self, seal: &LastSeal, now: Timestamp) -> io::Result<bool> {
+        let (mut entries, version) = match self.entries(now).await? {
+            Some((entries, version)) => (entries, Some(version)),
+            None => (Entries::new(), None),
+        };
+        let LastSeal { log, seq, hash, .. } = seal.clone();
+        entries.insert(self.entry.clone(), Entry { log, seq, hash, saved_at: now });
+        while entries.len() > MAX_LOGS {
+            let oldest = entries.iter().min_by_key(|(_, entry)| entry.saved_at).map(|(name, _)| name.clone());
+            oldest.and_then(|name| entries.remove(&name));
+        }
+        let value = serde_json::to_vec(&entries)?;
+        let Some(version) = version else {
+            let draft = Draft { value, expires_at: now + LIFE, unread_until: None, families: Arc::default() };
+            return match self.store.insert(self.key.clone(), draft, now).await {
+                Ok(_) => Ok(true),
+                Err(StoreFault::Exists) => Ok(false),
+                Err(fault) => Err(io::Error::other(fault)),
+            };
+        };
+        let replaced = self.store.replace(&self.key, version, value, now + LIFE, now).await.map_err(io::Error::other)?;
+        Ok(matches!(replaced, Replaced::Done(_)))
     }
 }
 
 impl SealStore for SharedSeal {
     fn load(&mut self) -> io::Result<Option<LastSeal>> {
-        let found = self.wait_for(self.store.load(&self.key, self.env.now()))?;
-        Ok(found.map(|record| serde_json::from_slice(&record.value)).transpose()?)
+        let entries = self.wait_for(self.entries(self.env.now()))?;
+        let entry = entries.and_then(|(mut entries, _)| entries.remove(&self.entry));
+        Ok(entry.map(|Entry { log, seq, hash, .. }| LastSeal { log, seq, hash, jws: String::new() }))
     }
 
     fn save(&mut self, seal: &LastSeal) -> io::Result<()> {
-        let (now, value) = (self.env.now(), serde_json::to_vec(seal)?);
+        let now = self.env.now();
         self.wait_for(async {
-            // One writer for each node's log: it is replaced, or there for the first time.
-            if let Some(record) = self.store.load(&self.key, now).await? {
-                let replaced = self.store.replace(&self.key, record.version, value.clone(), now + LIFE, now).await?;
-                if matches!(replaced, Replaced::Done(_)) {
+            for _ in 0..ATTEMPTS {
+                if self.try_save(seal, now).await? {
                     return Ok(());
                 }
             }
-            let draft = Draft { value, expires_at: now + LIFE, unread_until: None, families: Arc::default() };
-            self.store.insert(self.key.clone(), draft, now).await.map(drop)
+            Err(io::Error::other("other nodes change the record all the time"))
         })
     }
 }
@@ -109,6 +156,7 @@ impl SealStore for SharedSeal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::env::{HandClock, SeededEntropy};
     use crate::store::conformance::ROOMY;
     use crate::store::memory::MemoryStore;
 
@@ -117,7 +165,7 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(ROOMY));
         let env = Env::system();
         let place = |node: &str, log: &str| SharedSeal::new(&store, &env, node, log);
-        let seal = |seq: u64| LastSeal { log: "a".into(), seq, hash: "h".into(), jws: "j".into() };
+        let seal = |seq: u64| LastSeal { log: "a".into(), seq, hash: "h".into(), jws: String::new() };
         assert_eq!(place("one", "a").load().unwrap(), None);
         for seq in [2, 9] {
             place("one", "a").save(&seal(seq)).unwrap();
@@ -125,5 +173,29 @@ mod tests {
         }
         assert_eq!(place("two", "a").load().unwrap(), None);
         assert_eq!(place("one", "b").load().unwrap(), None);
+        assert_eq!(store.count(Kind::Blocks), 1, "the blocks keep their places");
+    }
+
+    #[test]
+    fn containers_that_are_gone_make_room_and_nodes_that_save_at_once_lose_nothing() {
+        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(ROOMY));
+        let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
+        let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
+        let place = |node: &str| SharedSeal::new(&store, &env, node, "a");
+        let seal = LastSeal { log: "a".into(), seq: 2, hash: "h".into(), jws: String::new() };
+        for node in 0..MAX_LOGS + 10 {
+            clock.advance(Duration::from_secs(1));
+            place(&node.to_string()).save(&seal).unwrap();
+        }
+        let known = (0..MAX_LOGS + 10).filter(|node| place(&node.to_string()).load().unwrap().is_some());
+        assert_eq!(known.collect::<Vec<_>>(), (10..MAX_LOGS + 10).collect::<Vec<_>>());
+        std::thread::scope(|scope| {
+            for node in ["x", "y", "z"] {
+                let mut place = place(node);
+                let seal = seal.clone();
+                scope.spawn(move || (0..20).for_each(|_| place.save(&seal).unwrap()));
+            }
+        });
+        assert!(["x", "y", "z"].iter().all(|node| place(node).load().unwrap().is_some()));
     }
 }

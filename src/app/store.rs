@@ -22,8 +22,9 @@ const LOGOUTS: usize = 50_000;
 const PARKED: usize = 10_000;
 /// Codes of the hub's own login pages wait for one redirect, and take their places for a minute at most.
 const OWN_CODES: usize = 50_000;
-/// One record; more places only for servers that have lost it, and get it again.
+/// One record each; more places only for servers that have lost it, and get it again.
 const BLOCKS: usize = 100;
+const PROBES: usize = 100;
 
 /// Why the store does not answer, as far as is known without asking.
 pub(super) type Complaint = Box<dyn Fn() -> Result<(), String> + Send + Sync>;
@@ -117,5 +118,6 @@ fn capacities(limits: &Limits) -> Capacities {
         assertions: limits.grants,
         own_codes: OWN_CODES,
         blocks: BLOCKS,
+        probes: PROBES,
     }
 }

@@ -3,6 +3,7 @@
 
 mod attacks;
 mod clock;
+mod device;
 mod floods;
 mod rewritten;
 
@@ -374,30 +375,4 @@ fn a_look_before_the_start_finds_what_the_start_would_and_makes_nothing() {
     let empty = folder.path().join("empty.jsonl");
     fs::write(&empty, "").unwrap();
     assert!(examine(&empty).is_ok());
-}
-
-/// The real thing: a device that is always full.
-#[test]
-#[cfg(target_os = "linux")]
-fn a_device_that_is_full_is_refused_by_the_file_sink() {
-    let world = World::new();
-    struct Full(fs::File);
-    impl Sink for Full {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            std::io::Write::write(&mut self.0, bytes)
-        }
-        fn sync(&mut self) -> std::io::Result<()> {
-            Ok(())
-        }
-        fn is_full(&self, _: Timestamp) -> bool {
-            false
-        }
-        fn rotate(&mut self, _: Timestamp) -> std::io::Result<()> {
-            Ok(())
-        }
-    }
-    let audit = world.begin(Full(fs::File::create("/dev/full").unwrap()), Found::default(), WhenFull::Stop);
-    audit.flush();
-    assert_eq!(audit.admits(), Err(ErrorCode::AuditUnwritable));
-    assert!(audit.complaints()[0].contains("No space left"), "{:?}", audit.complaints());
 }

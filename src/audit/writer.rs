@@ -329,16 +329,16 @@ impl Writer {
         for place in &mut self.means.seals {
             fault = place.save(&seal).err().or(fault);
         }
-        let told = fault.map(|fault| {
+        let reason = fault.map(|fault| {
             Arc::new(format!(
                 "the last seal of the audit log can't be kept outside of it: {fault}; \
                  mend: let this user write to the state folder, and see that the store answers"
             ))
         });
-        if let (Some(why), None) = (&told, &*self.state.unkept.load()) {
+        if let (Some(why), None) = (&reason, &*self.state.unkept.load()) {
             tracing::error!(%why, "the next start can't tell whether the audit log was changed");
         }
-        self.state.unkept.store(told);
+        self.state.unkept.store(reason);
     }
 
     /// The last line of a file and the first of the next are checkpoints, so that a file's ends can't be cut unseen.

@@ -4,24 +4,30 @@
 //! must not first mend another file of the folder.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use super::model::{PrivateListener, Settings};
 use super::problem::Problem;
+use super::secret_rules::{Context, Owner, SecretRules};
 use super::source::Source;
-use super::{Context, Environment, overlaid, secrets};
+use super::{Environment, overlaid, secrets};
 use crate::ids::Secret;
 
 /// Shorter ones could be guessed.
 const ADMIN_TOKEN_CHARACTERS: usize = 32;
 
-/// What `passerelle idp` needs to know.
+/// What a command needs to know that administers a running hub.
 #[derive(Clone, Debug)]
 pub struct Access {
     /// Where the private listener is reached from this machine; port 0 is one that only the hub knows.
     pub address: SocketAddr,
     /// `None`: the hub has no administration.
     pub admin_token: Option<Secret<String>>,
+    /// The folder of the hub's keys.
+    pub keys: PathBuf,
+    /// From a signing key's publication to its first signature.
+    pub signing_key_lead: Duration,
 }
 
 impl Access {
@@ -29,13 +35,18 @@ impl Access {
     /// What keeps `passerelle.toml`, or the token that it refers to, from being read.
     pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Problem>> {
         let source = Source::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
-        // Which variables other files refer to is not known here: a variable that is no setting is no hindrance.
-        let source = overlaid(source, environment, std::collections::BTreeSet::new(), &mut Vec::new());
+        // A variable that is no setting is no hindrance here.
+        let source = overlaid(source, environment, &mut Vec::new());
         let mut problems = Vec::new();
         let Some(settings) = source.shape::<Settings>(&mut problems) else { return Err(problems) };
-        let context = Context { folder, environment };
+        let context = Context { folder, environment, secrets: &SecretRules::default(), owner: Owner::Settings };
         let admin_token = admin_token(&source, &settings.private, &context).map_err(|problem| vec![problem])?;
-        Ok(Self { address: from_this_machine(settings.private.listen), admin_token })
+        Ok(Self {
+            address: from_this_machine(settings.private.listen),
+            admin_token,
+            keys: folder.join(&settings.keys),
+            signing_key_lead: settings.lifetimes.signing_key_lead(),
+        })
     }
 }
 

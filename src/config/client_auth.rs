@@ -3,11 +3,11 @@
 //! Owns: that the registered method finds what it works with, and nothing that it would never look at. Must not know:
 //! what o'clock it is: a secret's dates are judged where it is used.
 
-use super::Context;
 use super::client_assertions;
 use super::client_keys::KeySource;
 use super::model::{AuthMethod, ClientSecret, ServiceProvider};
 use super::problem::Problem;
+use super::secret_rules::Context;
 use super::secrets::{self, DatedSecret};
 use super::source::Source;
 use super::validity::{Standing, Validity, first_beyond};
@@ -51,8 +51,8 @@ pub fn check(source: &Source, file: &ServiceProvider, keys: &KeySource, problems
                 say("token_endpoint_auth_signing_alg", "is for client assertions, which this method has none of", mend);
             }
             if file.client_assertion_audiences.is_some() {
-                let mend = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
-                say("client_assertion_audiences", "is for client assertions, which this method has none of", mend);
+                let fix = "remove it, or write token_endpoint_auth_method = \"private_key_jwt\"";
+                say("client_assertion_audiences", "is for client assertions, which this method has none of", fix);
             }
         }
         Some(AuthMethod::PrivateKeyJwt) => {

@@ -6,11 +6,11 @@ use std::sync::Arc;
 use serde_json::json;
 use url::Url;
 
-use super::Context;
 use super::address::{self, Http};
 use super::model::{JwksSource, ServiceProvider};
 use super::problem::Problem;
 use super::regular;
+use super::secret_rules::Context;
 use super::source::Source;
 use crate::egress::guard::{self, Schemes};
 use crate::protocol::acr::Platform;

@@ -150,7 +150,7 @@ fn on_standard_nothing_is_encrypted() {
 fn what_the_high_platform_never_uses_is_warned_of() {
     let good = format!("{INLINE}\nid_token_encrypted_response_alg = \"ECDH-ES\"");
     let low = "name = { en = \"Low\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\nacr = { eidas1 = [\"low\"] }\n\
-               [kind.oidc]\nissuer = \"https://low.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"IDP_SECRET\" }\n";
+               [kind.oidc]\nissuer = \"https://low.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"CONNECTOR_IDP__SECRET\" }\n";
     let loaded = high(&good)
         .with("connectors/low.toml", low)
         .with("register.csv", "")

@@ -13,8 +13,9 @@ fn repository() -> PathBuf {
 
 #[test]
 fn the_committed_configuration_loads_once_its_secrets_are_given() {
-    let environment =
-        [("HUB_SUBJECT_KEY", SUBJECT_KEY), ("EXAMPLE_CLIENT_SECRET", CLIENT_SECRET)].into_iter().collect::<Environment>();
+    let environment = [("HUB_SUBJECT_KEY", SUBJECT_KEY), ("SERVICE_PROVIDER_EXAMPLE__CLIENT_SECRET", CLIENT_SECRET)]
+        .into_iter()
+        .collect::<Environment>();
     let loaded = load(&repository().join("config"), &environment);
     assert!(loaded.is_ok(), "{}", report(&loaded, crate::env::Timestamp::default()));
 }
@@ -22,7 +23,7 @@ fn the_committed_configuration_loads_once_its_secrets_are_given() {
 #[test]
 fn the_connector_template_is_a_good_connector() {
     let template = fs::read_to_string(repository().join("connectors/example.toml.template")).unwrap();
-    Folder::good().with("connectors/example.toml", &template).variable("EXAMPLE_IDP_SECRET", "x").loaded();
+    Folder::good().with("connectors/example.toml", &template).variable("CONNECTOR_EXAMPLE__CLIENT_SECRET", "x").loaded();
     assert_eq!(
         missing_keys::<ConnectorFile>(
             &template,
@@ -37,7 +38,7 @@ fn the_template_of_each_other_kind_is_a_good_connector_with_every_key() {
     for kind in ["oauth2", "ldap"] {
         let template = fs::read_to_string(repository().join(format!("connectors/{kind}.toml.template"))).unwrap();
         let folder = Folder::good().with("connectors/example.toml", &template);
-        folder.variable("EXAMPLE_OAUTH2_SECRET", "x").variable("EXAMPLE_LDAP_PASSWORD", "x").loaded();
+        folder.variable("CONNECTOR_EXAMPLE__CLIENT_SECRET", "x").variable("CONNECTOR_EXAMPLE__BIND_PASSWORD", "x").loaded();
         let own = format!("kind.{kind}.");
         let mut missing = missing_keys::<ConnectorFile>(&template, &[]);
         missing.retain(|key| key.starts_with(&own));
@@ -62,7 +63,9 @@ const DATA_PROVIDER: &str = "config/data-providers/example.toml.template";
 #[test]
 fn the_data_providers_template_is_a_good_data_provider() {
     let template = fs::read_to_string(repository().join(DATA_PROVIDER)).unwrap();
-    let folder = Folder::good().with("data-providers/example.toml", &template).variable("EXAMPLE_DATA_SECRET", CLIENT_SECRET);
+    let folder = Folder::good()
+        .with("data-providers/example.toml", &template)
+        .variable("DATA_PROVIDER_EXAMPLE__CLIENT_SECRET", CLIENT_SECRET);
     assert!(folder.loaded().data_providers.contains_key("example-data"));
 }
 
@@ -113,6 +116,19 @@ fn compare(node: Node<'_>, value: &serde_json::Value, prefix: &str, text: &str, 
             }
         }
     }
+}
+
+/// Their folders are watched, and the length of a nonce depends on the method (R112, R113).
+#[test]
+fn templates_and_readme_repeat_no_sentence_that_was_found_untrue() {
+    for name in ["config/service-providers/example.toml", DATA_PROVIDER] {
+        let text = fs::read_to_string(repository().join(name)).unwrap();
+        assert!(!text.contains("Read at start") && text.contains("docs/reload.md"), "{name}");
+    }
+    let readme = fs::read_to_string(repository().join("README.md")).unwrap();
+    assert!(readme.contains("22 characters by GET and 32 by POST"));
+    let redis = fs::read_to_string(repository().join("docs/redis.md")).unwrap();
+    assert!(redis.contains("A whole login is 17 calls") && !redis.contains("one call for each record"));
 }
 
 #[test]

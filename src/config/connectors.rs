@@ -13,9 +13,10 @@ use super::logo::Logo;
 use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, IdentityProof, KINDS, SecretRef, Settings, SubjectSource};
 use super::problem::Problem;
 use super::quotas::rate;
+use super::secret_rules::{Context, OwnerKind};
 use super::settings::within;
 use super::source::{Source, problem_of_file};
-use super::{Context, blocks, ldap, mapping, oauth2, oidc, secrets, text, toml_files};
+use super::{blocks, ldap, mapping, oauth2, oidc, secrets, text, toml_files};
 
 /// A connector whose file holds.
 #[derive(Clone, PartialEq, Debug)]
@@ -118,6 +119,7 @@ fn name_problem(path: &Path) -> Option<Problem> {
 
 fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     let id = id_of(source.path());
+    let context = &context.for_file(OwnerKind::Connector, source.path());
     let mut problems: Vec<Problem> = name_problem(source.path()).into_iter().collect();
     let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else {
         return Draft { id, file: None, client_secret: None, logo: None, blocks: Vec::new(), problems, refused: None };
@@ -350,12 +352,7 @@ pub(super) fn resolved(
 pub fn without_category(connectors: &BTreeMap<ConnectorId, ConfiguredConnector>, settings: &Settings) -> Vec<Problem> {
     let known = |id: &str| settings.choice.categories.iter().any(|category| category.id == id);
     let unknown = connectors.values().filter(|connector| connector.file.category.as_deref().is_some_and(|id| !known(id)));
-    let warning = |connector: &ConfiguredConnector| {
-        let path = settings.connectors.join(format!("{}.toml", connector.id));
-        let what = "is a category without a heading: the choice page shows this connector under the rest";
-        let mend = "add it to [choice] categories in passerelle.toml, or use the id of one that is there";
-        Problem { key: "category".into(), ..problem_of_file(&path, what, mend) }
-    };
+    let warning = |connector: &ConfiguredConnector| unknown_category(&settings.connectors.join(format!("{}.toml", connector.id)));
     unknown.map(warning).collect()
 }
 
@@ -368,32 +365,45 @@ pub fn check_identity(source: &Source, file: &ConnectorFile, subject: SubjectSou
     (subject == SubjectSource::Pivot && !is_trusted).then(|| {
         let what = "is missing, and subject = \"pivot\" takes who a person is from the claims of this identity provider: if its \
             users can edit them, any of them can sign in as anybody";
-        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person; else remove this \
+        let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person, or remove this \
             connector, or set subject = \"provider\" in passerelle.toml";
         source.problem("identity", what, mend)
     })
 }
 
+/// A category that the choice page has no heading for.
+pub fn unknown_category(path: &Path) -> Problem {
+    let what = "is a category without a heading: the choice page shows this connector under the rest";
+    let mend = "add it to [choice] categories in passerelle.toml, or use the id of one that is there";
+    Problem { key: "category".into(), ..problem_of_file(path, what, mend) }
+}
+
 /// What holds, but is for tests only, or of no use on this platform.
-pub fn warnings(path: &Path, connector: &ConfiguredConnector, platform: Platform) -> Vec<Problem> {
+pub fn warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Problem> {
     let mut warnings = Vec::new();
     let lowest = platform.levels().first().copied().unwrap_or(Level::Eidas1);
-    if connector.file.levels.highest < lowest {
+    let highest = platform.levels().last().copied().unwrap_or(Level::Eidas3);
+    if file.levels.lowest > highest {
+        let what = format!("is above {}, the most that this platform asks: everybody is asked for more", highest.as_str());
+        let mend = format!("write lowest = \"{}\", unless that is meant", highest.as_str());
+        warnings.push(Problem { key: "levels.lowest".into(), ..problem_of_file(path, &what, &mend) });
+    }
+    if file.levels.highest < lowest {
         let what = format!("is below {}, the least that this platform asks: nobody can choose it", lowest.as_str());
         let mend = "remove the file, or raise levels if the identity provider proves more";
         warnings.push(Problem { key: "levels.highest".into(), ..problem_of_file(path, &what, mend) });
     }
-    if !connector.file.kind.reauthenticates() {
+    if !file.kind.reauthenticates() {
         let what = "gives no proof of when a person authenticated: requests with prompt=login, the default under federation rules, \
             and with max_age are not offered this identity provider";
-        let mend = "set reauthenticates = true beside auth_time if you know that it asks for the password each time";
-        let key = match &connector.file.kind {
+        let mend = "set reauthenticates = true beside auth_time if you know that it authenticates the person each time";
+        let key = match &file.kind {
             ConnectorKind::Oauth2(_) => "kind.oauth2.auth_time",
             ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => "kind.oidc.auth_time",
         };
         warnings.push(Problem { key: key.into(), ..problem_of_file(path, what, mend) });
     }
-    let without_tls = match &connector.file.kind {
+    let without_tls = match &file.kind {
         ConnectorKind::Oidc(oidc) if oidc.insecure_http => Some("kind.oidc.insecure_http"),
         ConnectorKind::Oauth2(kind) if kind.insecure_http => Some("kind.oauth2.insecure_http"),
         ConnectorKind::Ldap(kind) if kind.insecure_ldap => Some("kind.ldap.insecure_ldap"),

@@ -16,10 +16,14 @@ use super::client_auth;
 use super::client_keys::{self, GivenKeys, KeySource};
 use super::model::{ClientSecret, JwksSource, defaults};
 use super::problem::Problem;
+use super::secret_rules::{Context, OwnerKind};
 use super::secrets::DatedSecret;
 use super::source::Source;
 use super::together::{self, Party};
-use super::{Context, shapes, text};
+use super::{shapes, text};
+
+/// Where the files are, in the configuration folder.
+pub const FOLDER: &str = "data-providers";
 
 /// `config/data-providers/*.toml`.
 #[derive(Clone, Debug, Deserialize, JsonSchema)]
@@ -119,6 +123,7 @@ pub fn check(
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) -> RegisteredDataProvider {
+    let context = &context.for_file(OwnerKind::DataProvider, source.path());
     together::usable_id(source, &file.client_id, problems);
     text::check(source, "name", &file.name, problems);
     together::named_sector(source, file.sector.as_deref(), problems);

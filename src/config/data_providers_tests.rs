@@ -16,7 +16,7 @@ const ARCHIVE: &str = r#"
 client_id = "archive"
 name = { fr = "Archives", en = "Archive" }
 scopes = ["openid", "family_name"]
-secrets = [{ env = "DP_SECRET" }]
+secrets = [{ env = "DATA_PROVIDER_ARCHIVE__SECRET" }]
 "#;
 
 const ENCRYPTED: &str = r#"
@@ -33,7 +33,7 @@ static PUBLIC: LazyLock<String> = LazyLock::new(|| {
 });
 
 fn folder() -> Folder {
-    Folder::good().with(FILE, ARCHIVE).with("archive.jwks", PUBLIC.as_str()).variable("DP_SECRET", CLIENT_SECRET)
+    Folder::good().variable("DATA_PROVIDER_ARCHIVE__SHORT", "short").with(FILE, ARCHIVE).with("archive.jwks", PUBLIC.as_str())
 }
 
 fn with(lines: &str) -> Folder {
@@ -77,8 +77,8 @@ fn each_bad_data_provider_is_named_with_its_mend() {
         (", \"family_name\"", "", "scopes", "every token would be inactive"),
         ("[\"openid\", \"family_name\"]", "[]", "scopes", "every token would be inactive"),
         ("\"family_name\"", "\"family_name\", \"email\"", "scopes[2]", "never told"),
-        ("{ env = \"DP_SECRET\" }", "", "secrets", "give one or two"),
-        ("DP_SECRET", "IDP_SECRET", "secrets[0]", "at least 32 random characters"),
+        ("{ env = \"DATA_PROVIDER_ARCHIVE__SECRET\" }", "", "secrets", "give one or two"),
+        ("DATA_PROVIDER_ARCHIVE__SECRET", "DATA_PROVIDER_ARCHIVE__SHORT", "secrets[0]", "at least 32 random characters"),
         ("client_id", "sector = \" \"\nclient_id", "sector", "name the sector"),
         ("client_id", "sector = \"sp\"\nclient_id", "sector", "write sector = \"sp\" there too"),
         ("client_id", "subject_key_version = 2\nclient_id", "subject_key_version", "one of: 1"),
@@ -127,13 +127,17 @@ fn a_sector_is_shared_with_service_providers_only_by_those_who_say_so() {
 
 #[test]
 fn one_whose_secrets_are_over_is_told_about_and_not_refused() {
-    let over = folder().edit(FILE, "DP_SECRET\" }", "DP_SECRET\", not_after = 2027-01-01T00:00:00Z }").loaded();
+    let over = folder()
+        .edit(FILE, "DATA_PROVIDER_ARCHIVE__SECRET\" }", "DATA_PROVIDER_ARCHIVE__SECRET\", not_after = 2027-01-01T00:00:00Z }")
+        .loaded();
     let told = |seconds| over.warnings_at(Timestamp::from_seconds(seconds)).any(|warning| warning.what.contains("introspection"));
     assert_eq!((told(1_798_761_599), told(1_798_761_600)), (false, true));
 }
 
 #[test]
-fn its_secrets_variable_is_no_setting() {
-    let folder = folder().edit(FILE, "DP_SECRET", "PASSERELLE_DP_SECRET").variable("PASSERELLE_DP_SECRET", CLIENT_SECRET);
-    folder.loaded();
+fn a_variable_that_sets_a_key_is_no_secret_of_a_data_provider() {
+    let folder = folder()
+        .edit(FILE, "DATA_PROVIDER_ARCHIVE__SECRET", "PASSERELLE_HOME_COUNTRY")
+        .variable("PASSERELLE_HOME_COUNTRY", "99100");
+    assert!(folder.problem().2.contains("may not refer to"));
 }

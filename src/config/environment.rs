@@ -9,6 +9,7 @@ use figment::value::{Dict, Value};
 
 use super::problem::Problem;
 use super::schema::{Kind, Node};
+use super::source::near_miss;
 
 pub const PREFIX: &str = "PASSERELLE_";
 
@@ -81,7 +82,12 @@ fn typed(schema: &Node<'_>, path: &[String], text: &str) -> Result<Value, (Strin
     for name in path {
         let Some(child) = node.child(name) else {
             let known = node.keys().iter().map(|key| key.to_ascii_uppercase()).collect::<Vec<_>>().join(", ");
-            let mend = if known.is_empty() { "unset the variable".into() } else { format!("unset it; known here: {known}") };
+            let meant =
+                near_miss(name, &node.keys()).map(|meant| format!("did you mean {}? If not, ", meant.to_ascii_uppercase()));
+            let mend = match known.as_str() {
+                "" => "unset the variable".into(),
+                known => format!("{}unset it; known here: {known}", meant.unwrap_or_default()),
+            };
             return Err(("is not a setting".into(), mend));
         };
         node = child;

@@ -9,7 +9,7 @@ assumed_level = "eidas1"
 [kind.oauth2]
 issuer = "https://hosting.example.org"
 client_id = "hub"
-client_secret = { env = "IDP_SECRET" }
+client_secret = { env = "CONNECTOR_KIND__SECRET" }
 subject_claim = "id"
 auth_time = "callback"
 reauthentication_params = { prompt = "login" }
@@ -26,7 +26,7 @@ assumed_level = "eidas1"
 [kind.ldap]
 url = "ldaps://ldap.example.org"
 bind_dn = "cn=hub,dc=example,dc=org"
-bind_password = { env = "IDP_SECRET" }
+bind_password = { env = "CONNECTOR_KIND__SECRET" }
 base_dn = "dc=example,dc=org"
 "#;
 
@@ -84,8 +84,8 @@ fn a_bad_oauth2_connector_is_told_what_to_mend() {
                 "kind.oauth2.authorize_params.prompt",
                 "keep it there only",
             ),
-            ("IDP_SECRET", "UNSET", "kind.oauth2.client_secret.env", "not set"),
-            ("client_secret = { env = \"IDP_SECRET\" }", "", "kind.oauth2.client_secret", "is missing"),
+            ("CONNECTOR_KIND__SECRET", "CONNECTOR_KIND__UNSET", "kind.oauth2.client_secret.env", "not set"),
+            ("client_secret = { env = \"CONNECTOR_KIND__SECRET\" }", "", "kind.oauth2.client_secret", "is missing"),
             ("client_id", "internal_hosts = [\"http://a\"]\nclient_id", "kind.oauth2.internal_hosts[0]", "host name"),
             (
                 "client_id",
@@ -116,13 +116,13 @@ fn a_bad_directory_is_told_what_to_mend() {
             ("base_dn", "filter = \"(uid=*)\"\nbase_dn", "kind.ldap.filter", "{username}"),
             ("base_dn", "ca = \"none.pem\"\nbase_dn", "kind.ldap.ca", "missing"),
             ("base_dn", "internal_hosts = [\"a/b\"]\nbase_dn", "kind.ldap.internal_hosts[0]", "host name"),
-            ("IDP_SECRET", "UNSET", "kind.ldap.bind_password.env", "not set"),
-            ("bind_password = { env = \"IDP_SECRET\" }", "", "kind.ldap.bind_password", "is missing"),
+            ("CONNECTOR_KIND__SECRET", "CONNECTOR_KIND__UNSET", "kind.ldap.bind_password.env", "not set"),
+            ("bind_password = { env = \"CONNECTOR_KIND__SECRET\" }", "", "kind.ldap.bind_password", "is missing"),
         ],
     );
     let plain = LDAP.replace("ldaps://", "ldap://").replace("bind_dn", "insecure_ldap = true\nbind_dn");
-    let loaded = Folder::good().with("connectors/plain.toml", plain).loaded();
+    let loaded = Folder::good().with("connectors/kind.toml", plain).loaded();
     assert!(loaded.warnings.iter().any(|warning| warning.key == "kind.ldap.insecure_ldap"));
     let begun = LDAP.replace("ldaps://", "ldap://").replace("bind_dn", "starttls = true\nbind_dn");
-    Folder::good().with("connectors/begun.toml", begun).loaded();
+    Folder::good().with("connectors/kind.toml", begun).loaded();
 }

@@ -48,7 +48,7 @@ pub struct LdapKind {
     #[serde(default)]
     pub attributes: Vec<String>,
     /// Wrong passwords that lock an account in the directory (pwdMaxFailure, passwordMaxFailure, lockoutThreshold): the hub
-    /// lets fewer through, so that strangers lock nobody. From 3 to 100.
+    /// lets fewer through, so that strangers lock no account. From 3 to 100.
     #[serde(default = "lockout_after")]
     pub lockout_after: u32,
     /// Minutes in which the directory counts them (pwdFailureCountInterval, lockoutObservationWindow). From 1 to 1440.
@@ -139,8 +139,8 @@ pub(super) fn check(source: &Source, kind: &LdapKind, folder: &Path, problems: &
         told("filter", "has no {username}, so that everybody would be the same entry", "write it as \"(uid={username})\"");
     }
     if !(3..=100).contains(&kind.lockout_after) {
-        let mend = "write what the directory's password policy says; a directory that locks after fewer should not";
-        told("lockout_after", "is not from 3 to 100", mend);
+        let fix = "write what the directory's password policy says, and have it lock after three at the least";
+        told("lockout_after", "is not from 3 to 100", fix);
     }
     if !(1..=1440).contains(&kind.lockout_minutes) {
         told("lockout_minutes", "is not from 1 to 1440", "write the minutes in which the directory counts wrong passwords");

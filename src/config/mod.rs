@@ -42,6 +42,7 @@ mod regular;
 mod release;
 mod schema;
 pub mod scopes;
+pub mod secret_rules;
 mod secrets;
 pub mod service_providers;
 mod settings;
@@ -103,6 +104,7 @@ use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
 use connector_rules::Order;
+use secret_rules::{Context, Owner, SecretRules};
 use source::{Source, problem_of_file};
 
 /// A whole configuration: every file read, every rule kept, every secret at hand.
@@ -130,6 +132,8 @@ pub struct Loaded {
     pub theme: Theme,
     /// The files that are read again while the hub runs.
     pub files: Files,
+    /// Files of secrets that anybody on this machine may read: `check` refuses them, a start warns of them.
+    pub exposed: Vec<Problem>,
     /// What is allowed but deserves a line in the log at every start.
     pub warnings: Vec<Problem>,
     /// What `check` refuses, and a hub that serves reports at its start, in its log and at `/readyz`.
@@ -137,20 +141,17 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// Returns what `check` refuses although a hub starts with it: unverified identity providers and exposed secrets.
+    pub fn faults(&self) -> impl Iterator<Item = &Problem> {
+        self.refused.iter().chain(&self.exposed)
+    }
+
     /// What deserves a line in the log of a start at this moment: [`Self::warnings`], and what the date has made worth one.
     pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Problem> {
         let locked_out = self.service_providers.values().filter_map(move |client| client.locked_out(now));
         let of_data_providers = self.data_providers.values().filter_map(move |client| client.locked_out(now));
         self.warnings.iter().chain(locked_out).chain(of_data_providers)
     }
-}
-
-/// What references in files are resolved against.
-#[derive(Clone, Copy, Debug)]
-pub struct Context<'a> {
-    /// The configuration folder.
-    pub folder: &'a Path,
-    pub environment: &'a Environment,
 }
 
 /// Reads and checks the configuration in `folder`.
@@ -169,20 +170,16 @@ pub fn load(folder: &Path, environment: &Environment) -> Result<Loaded, Vec<Prob
 }
 
 fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem>) -> Option<Loaded> {
-    let context = Context { folder, environment };
     let scopes = scopes::load(&folder.join("scopes.toml"), problems);
     let notices = notices::load(&folder.join("notices.toml"), problems);
     let drafts = service_providers::read(&folder.join(service_providers::FOLDER), problems);
-    let data_drafts = data_providers::read(&folder.join("data-providers"), problems);
+    let data_drafts = data_providers::read(&folder.join(data_providers::FOLDER), problems);
     let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok();
-    let folder_of_connectors = main.as_ref().and_then(|source| source.text("connectors")).map(PathBuf::from);
-    let folder_of_connectors = folder_of_connectors.unwrap_or_else(model::defaults::connectors);
-
-    let mut reserved: BTreeSet<String> = drafts.iter().flat_map(|draft| draft.source.variables_referred_to()).collect();
-    reserved.extend(data_drafts.iter().flat_map(|draft| draft.source.variables_referred_to()));
-    reserved.extend(variables_of_connectors(&folder.join(folder_of_connectors)));
-    let main = main.map(|source| overlaid(source, environment, reserved, problems));
+    let main = main.map(|source| overlaid(source, environment, problems));
     let settings: Option<Settings> = main.as_ref().and_then(|source| source.shape(problems));
+    let places = settings.as_ref().map(|settings| settings.secrets.clone()).unwrap_or_default();
+    let rules = main.as_ref().map(|source| SecretRules::new(source, places, folder)).unwrap_or_default();
+    let context = Context { folder, environment, secrets: &rules, owner: Owner::Settings };
 
     let sandbox = settings.as_ref().map(|settings| Sandbox::of(settings.sandbox));
     let (platform, connectors_path) = settings.as_ref().map(|settings| (settings.platform, settings.connectors.clone())).unzip();
@@ -205,7 +202,8 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         problems.extend(unreachable(&drafts, connectors, platform));
         let is_known = |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
         warnings.extend(service_providers::unknown_connectors(&drafts, is_known));
-        let of = |(source, connector): &(Source, ConfiguredConnector)| connectors::warnings(source.path(), connector, platform);
+        let of =
+            |(source, connector): &(Source, ConfiguredConnector)| connectors::warnings(source.path(), &connector.file, platform);
         warnings.extend(connectors.iter().flat_map(of));
         let known = drafts.iter().map(|draft| &draft.file.client_id).collect();
         let folder = checked.as_ref().map_or(folder, |checked| checked.settings.connectors.as_path());
@@ -233,18 +231,22 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         (source, registered)
     };
     let data_providers: Vec<(Source, RegisteredDataProvider)> = data_drafts.into_iter().map(provider).collect();
+    let clients = services.iter().map(|(source, _)| source).chain(data_providers.iter().map(|(source, _)| source));
+    let all: Vec<&Source> = clients.chain(connectors.iter().flatten().map(|(source, _)| source)).collect();
+    problems.extend(together::shared_secrets(all.iter().copied(), folder).into_iter().map(|conflict| conflict.problem));
     if problems.len() > before {
         return None;
     }
+    let exposed = main.iter().chain(all).flat_map(|source| secret_rules::exposed(source, folder)).collect();
     let (source, checked) = (main?, checked?);
     let judged = files::Judged { services, data_providers, connectors: connectors?, scopes: scopes?, notices: notices? };
-    whole(folder, environment, (&source, checked), judged, theme?, warnings).map_err(|problem| problems.push(problem)).ok()
+    let loaded = whole(&context, (&source, checked), judged, theme?, warnings).map_err(|problem| problems.push(problem)).ok()?;
+    Some(Loaded { exposed, ..loaded })
 }
 
 /// Everything is there and holds.
 fn whole(
-    folder: &Path,
-    environment: &Environment,
+    context: &Context<'_>,
     (source, checked): (&Source, settings::Checked),
     judged: files::Judged,
     theme: Theme,
@@ -262,9 +264,10 @@ fn whole(
     warnings.extend(connectors::without_category(&connectors, &settings));
     warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
     let ground = files::Ground {
-        folder: folder.to_owned(),
+        folder: context.folder.to_owned(),
         connectors: settings.connectors.clone(),
-        environment: environment.clone(),
+        environment: context.environment.clone(),
+        secrets: context.secrets.clone(),
         sandbox: Sandbox::of(settings.sandbox),
         platform: settings.platform,
         subject_keys: subject_keys.clone(),
@@ -290,13 +293,15 @@ fn whole(
         scopes,
         theme,
         files,
+        exposed: Vec::new(),
         warnings,
         refused,
     })
 }
 
-fn overlaid(source: Source, environment: &Environment, mut reserved: BTreeSet<String>, problems: &mut Vec<Problem>) -> Source {
-    reserved.extend(source.variables_referred_to());
+/// The settings with their variables over them; one that this file refers to is a secret, and sets no key.
+fn overlaid(source: Source, environment: &Environment, problems: &mut Vec<Problem>) -> Source {
+    let mut reserved: BTreeSet<String> = source.variables_referred_to().into_iter().collect();
     // `PASSERELLE_SUBJECT_KEY__ENV=NAME` refers to NAME as a file would.
     let through = ["PASSERELLE_SUBJECT_KEY__ENV", "PASSERELLE_PRIVATE__ADMIN_TOKEN__ENV"];
     reserved.extend(through.into_iter().filter_map(|name| environment.var(name)).map(ToOwned::to_owned));
@@ -336,12 +341,6 @@ fn unreachable(
     let reach = service_providers::Reach { connectors };
     let files = drafts.iter().map(|draft| (&draft.source, &draft.file));
     service_providers::reachable(files, &reach, platform).into_iter().map(|conflict| conflict.problem).collect()
-}
-
-/// Files that can't be read are told about when the connectors are loaded.
-fn variables_of_connectors(folder: &Path) -> Vec<String> {
-    let files = toml_files(folder, "").unwrap_or_default();
-    files.iter().filter_map(|path| Source::read(path).ok()).flat_map(|source| source.variables_referred_to()).collect()
 }
 
 fn warning_of_service_provider(draft: &service_providers::Draft) -> Option<Problem> {

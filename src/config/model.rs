@@ -15,6 +15,7 @@ pub use super::metrics::MetricLabels;
 use super::oauth2::Oauth2Kind;
 pub use super::proxies::{AddressHeader, PublicListener};
 pub use super::quotas::Quotas;
+pub use super::secret_rules::SecretPlaces;
 pub use super::store::{MemoryConfig, RedisConfig, RedisMode, StoreConfig};
 pub use super::traces::Traces;
 pub use crate::identity::mapping::Unmapped;
@@ -80,6 +81,8 @@ pub struct Settings {
     /// Where logins, sessions, codes and tokens live; this process's memory when absent.
     #[serde(default)]
     pub store: Option<StoreConfig>,
+    #[serde(default)]
+    pub secrets: SecretPlaces,
     #[serde(default)]
     pub lifetimes: Lifetimes,
     #[serde(default)]
@@ -240,6 +243,9 @@ pub struct Lifetimes {
     pub session_idle_seconds: Option<u64>,
     /// A session's whole life. Default: 28800 on standard, 600 on high.
     pub session_seconds: Option<u64>,
+    /// From the publication of a new signing key to its first signature, as `passerelle keys rotate` makes it. Service
+    /// providers keep the key set for 600: with less, they meet tokens whose key they don't know yet.
+    pub signing_key_lead_seconds: u64,
 }
 
 impl Default for Lifetimes {
@@ -252,6 +258,7 @@ impl Default for Lifetimes {
             login_seconds: None,
             session_idle_seconds: None,
             session_seconds: None,
+            signing_key_lead_seconds: 1200,
         }
     }
 }

@@ -4,11 +4,11 @@
 
 use std::path::Path;
 
-use super::Context;
 use super::address::{self, Http};
 use super::connectors::resolved;
 use super::model::{AuthTimeSource, OidcKind, UpstreamAuthMethod};
 use super::problem::Problem;
+use super::secret_rules::Context;
 use super::source::Source;
 use crate::ids::Secret;
 

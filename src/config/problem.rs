@@ -46,21 +46,22 @@ impl fmt::Display for Problem {
 }
 
 /// What `passerelle check` prints: every problem, or what was loaded and what deserves a second look at this moment.
+/// Exposed secrets are problems of a configuration that loads.
 #[must_use]
 pub fn report(loaded: &Result<Loaded, Vec<Problem>>, now: Timestamp) -> String {
     let mut text = String::new();
     match loaded {
         Ok(loaded) => {
-            text += if loaded.refused.is_empty() {
+            text += if loaded.faults().next().is_none() {
                 "The configuration is valid.\n"
             } else {
-                "The configuration is not as it should be. A hub that is started with it serves all the same, and says so.\n"
+                "The files are well formed. The hub starts with them and logs a warning for each problem below.\n"
             };
             text += &format!("  issuer: {}\n", loaded.issuer);
             text += &format!("  service providers: {}\n", names(loaded.service_providers.keys()));
             text += &format!("  data providers: {}\n", names(loaded.data_providers.keys()));
             text += &format!("  connectors: {}\n", names(loaded.connectors.keys()));
-            text += &list("problem", &loaded.refused.iter().collect::<Vec<_>>());
+            text += &list("problem", &loaded.faults().collect::<Vec<_>>());
             text += &list("warning", &loaded.warnings_at(now).collect::<Vec<_>>());
         }
         Err(problems) => text += &list("problem", &problems.iter().collect::<Vec<_>>()),

@@ -4,10 +4,10 @@ use std::path::Path;
 
 use crate::ids::Secret;
 
-use super::Context;
 use super::address::{self, Http};
 use super::model::{HttpRegister, RegisterConfig};
 use super::problem::Problem;
+use super::secret_rules::Context;
 use super::secrets;
 use super::settings::within;
 use super::source::Source;

@@ -39,10 +39,14 @@ impl From<&Metadata> for Stamp {
 /// # Errors
 /// It is missing, no regular file, too large, or not this user's to read.
 pub fn read(path: &Path) -> Result<Vec<u8>, Fault> {
-    let unreadable = |error: std::io::Error| match error.kind() {
-        ErrorKind::NotFound => ("the file is missing", "create it, or point to the right folder"),
-        _ => ("the file can't be read", "make it a file that this user may read"),
-    };
+    read_open(open(path)?)
+}
+
+/// Opens a regular file, links followed.
+///
+/// # Errors
+/// It is missing, no regular file, or not this user's to read.
+pub fn open(path: &Path) -> Result<File, Fault> {
     let found = std::fs::metadata(path).map_err(unreadable)?;
     if found.is_dir() {
         return Err(("is a folder, and a file is needed", "rename the folder, or put a file in its place"));
@@ -50,13 +54,27 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Fault> {
     if !found.is_file() {
         return Err(("is a pipe, a socket or a device, which is never opened", "put a regular file in its place"));
     }
+    File::open(path).map_err(unreadable)
+}
+
+/// The bytes of an open file.
+///
+/// # Errors
+/// It is too large, or can't be read.
+pub fn read_open(file: File) -> Result<Vec<u8>, Fault> {
     let mut bytes = Vec::new();
-    let file = File::open(path).map_err(unreadable)?;
     file.take(LARGEST + 1).read_to_end(&mut bytes).map_err(unreadable)?;
     if bytes.len() as u64 > LARGEST {
         return Err(("is larger than 1 MiB", "split it, or take out what doesn't belong in it"));
     }
     Ok(bytes)
+}
+
+fn unreadable(error: std::io::Error) -> Fault {
+    match error.kind() {
+        ErrorKind::NotFound => ("the file is missing", "create it, or point to the right folder"),
+        _ => ("the file can't be read", "make it a file that this user may read"),
+    }
 }
 
 /// A link in a folder of the configuration may lead to another place in the same folder, as Kubernetes does it

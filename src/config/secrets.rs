@@ -1,15 +1,15 @@
 //! Secrets, read from where a file says they are. Only the reference is ever named, never what it leads to.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
 
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
 
-use super::Context;
 use super::model::{ClientSecret, SecretRef};
 use super::problem::Problem;
 use super::regular;
+use super::secret_rules::{Context, Owner, Refused};
 use super::source::Source;
 use super::validity::Validity;
 
@@ -20,7 +20,7 @@ const CLIENT_SECRET_CHARACTERS: usize = 32;
 pub fn resolve(source: &Source, key: &str, reference: &SecretRef, context: &Context<'_>) -> Result<Secret<String>, Problem> {
     let one = "give exactly one: { file = \"…\" } or { env = \"…\" }";
     match (&reference.file, &reference.env) {
-        (Some(file), None) => from_file(source, &format!("{key}.file"), file, context.folder),
+        (Some(file), None) => from_file(source, &format!("{key}.file"), file, context),
         (None, Some(name)) => from_variable(source, &format!("{key}.env"), name, context),
         (None, None) => Err(source.problem(key, "leads to no secret", one)),
         (Some(_), Some(_)) => Err(source.problem(key, "leads to two secrets", one)),
@@ -74,24 +74,46 @@ fn digest(source: &Source, key: &str, secret: &ClientSecret, context: &Context<'
     })
 }
 
-fn from_file(source: &Source, key: &str, file: &Path, folder: &Path) -> Result<Secret<String>, Problem> {
-    let path: PathBuf = folder.join(file);
-    let refuse = |what: &str| source.problem(key, what, "put the secret there; the path counts from the configuration folder");
-    let bytes = regular::read(&path)
-        .map_err(|_| refuse(if path.exists() { "names a file that can't be read" } else { "names a file that is missing" }))?;
+fn from_file(source: &Source, key: &str, file: &Path, context: &Context<'_>) -> Result<Secret<String>, Problem> {
+    let refuse = |what: &str| source.problem(key, what, context.secrets.file_advice(context.owner));
+    let opened = context.secrets.open(context, file).map_err(|refused| {
+        refuse(match refused {
+            Refused::Outside => "names a file outside those that this file may refer to",
+            Refused::OfSettings => "names a file that passerelle.toml refers to, which no other file may",
+            Refused::Unreadable { exists: true } => "names a file that can't be read",
+            Refused::Unreadable { exists: false } => "names a file that is missing",
+        })
+    })?;
+    let bytes = regular::read_open(opened).map_err(|_| refuse("names a file that can't be read"))?;
     let text = String::from_utf8(bytes).map_err(|_| refuse("names a file that is not UTF-8 text"))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     not_empty(source, key, text.strip_suffix('\r').unwrap_or(text))
 }
 
 fn from_variable(source: &Source, key: &str, name: &str, context: &Context<'_>) -> Result<Secret<String>, Problem> {
+    let refuse = |what: String| source.problem(key, what, context.secrets.variable_advice(context.owner));
+    if !context.secrets.allows_variable(context.owner, name) {
+        return Err(refuse("names an environment variable that this file may not refer to".into()));
+    }
     match context.environment.var(name) {
         Some(value) => not_empty(source, key, value),
-        // The name is not repeated: whoever writes the secret itself there must not find it in a log.
         None => {
-            Err(source.problem(key, "names an environment variable that is not set", "set the variable, or correct the name"))
+            let name = if is_speakable(name, context.owner) { format!(" {name}") } else { String::new() };
+            Err(source.problem(
+                key,
+                format!("names an environment variable{name} that is not set"),
+                "set the variable, or correct the name",
+            ))
         }
     }
+}
+
+/// Whether a reference is a variable's name beyond doubt: the secret itself, written there by mistake, must not reach a log.
+fn is_speakable(name: &str, owner: Owner<'_>) -> bool {
+    let charset = |c: u8| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_';
+    let is_name = name.len() <= 128 && name.bytes().all(charset) && name.starts_with(|c: char| c.is_ascii_uppercase());
+    // Any other than a file's own is refused before; in passerelle.toml a word of capitals alone could be a password.
+    is_name && (matches!(owner, Owner::File { .. }) || name.contains('_'))
 }
 
 fn not_empty(source: &Source, key: &str, value: &str) -> Result<Secret<String>, Problem> {

@@ -19,10 +19,11 @@ use super::model::ServiceProvider;
 use super::problem::Problem;
 use super::quotas::rate;
 use super::scopes::Tables;
+use super::secret_rules::{Context, OwnerKind};
 use super::secrets::DatedSecret;
 use super::source::Source;
 use super::together::{self, Conflict, Party};
-use super::{Context, shapes, text};
+use super::{shapes, text};
 
 /// Where the files are, in the configuration folder.
 pub const FOLDER: &str = "service-providers";
@@ -84,6 +85,7 @@ pub fn check(
     context: &Context<'_>,
     problems: &mut Vec<Problem>,
 ) -> RegisteredClient {
+    let context = &context.for_file(OwnerKind::ServiceProvider, source.path());
     one(source, &file, problems);
     rules(source, &file, platform, problems);
     let secrets = client_auth::secrets(source, &file.secrets, context, problems);

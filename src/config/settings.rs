@@ -13,7 +13,6 @@ use crate::identity::sub::SubjectKey;
 use crate::ids::Secret;
 use crate::protocol::acr::Platform;
 
-use super::Context;
 use super::access;
 use super::address::{self, Http};
 use super::audit;
@@ -25,6 +24,7 @@ use super::problem::Problem;
 use super::proxies;
 use super::quotas;
 use super::register::{self, RegisterCredentials};
+use super::secret_rules::{self, Context};
 use super::secrets;
 use super::source::Source;
 use super::store::{self, StoreCredentials};
@@ -71,6 +71,11 @@ impl Lifetimes {
     }
 
     #[must_use]
+    pub const fn signing_key_lead(&self) -> Duration {
+        Duration::from_secs(self.signing_key_lead_seconds)
+    }
+
+    #[must_use]
     pub fn login(&self, platform: Platform) -> Duration {
         Duration::from_secs(self.login_seconds.unwrap_or(by_platform(platform, 1800, 600)))
     }
@@ -102,6 +107,7 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     let store = settings.store.as_ref().map(|configured| store::check(source, configured, context, problems));
     lifetimes(source, &settings, problems);
     limits(source, &settings.limits, problems);
+    secret_rules::check(source, &settings.secrets, problems);
     quotas::check(source, &settings.quotas, problems);
     proxies::check(source, &settings.public, problems);
     private_hosts(source, &settings.private.hosts, problems);
@@ -202,7 +208,7 @@ pub fn warnings(source: &Source, settings: &Settings, subject_keys: &SubjectKeys
         let key = if settings.subject_key.is_some() { "subject_key" } else { "subject_keys" };
         let what = "has derivation 1, by which two people with equal birth data share one sub if their names differ in vowel \
             signs, tones or voicing marks alone";
-        let mend = "write derivation = 2 if no user has a sub yet; else add a version with derivation = 2: docs/subject.md";
+        let mend = "write derivation = 2 if no user has a sub yet, or add a version that has it (docs/subject.md)";
         warnings.push(source.problem(key, what, mend));
     }
     if settings.sandbox {
@@ -295,6 +301,7 @@ fn lifetimes(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) 
     for (key, value, longest) in bounds {
         within(source, &format!("lifetimes.{key}"), value.as_secs(), (1, longest), problems);
     }
+    within(source, "lifetimes.signing_key_lead_seconds", life.signing_key_lead_seconds, (0, 7 * 86_400), problems);
     if life.session_idle(platform) > life.session(platform) {
         let mend = "make it at most lifetimes.session_seconds";
         problems.push(source.problem("lifetimes.session_idle_seconds", "is longer than the session itself", mend));

@@ -20,6 +20,9 @@ use super::regular;
 use super::schema::{self, Kind, Node};
 use crate::digest;
 
+/// From this similarity on (Jaro-Winkler, 0 to 1), a word is taken for a misspelt one.
+const ALIKE: f64 = 0.88;
+
 /// Keys that have another name now.
 const RENAMED: [(&str, &str); 1] = [("blocked_connectors", "deny in a table [connectors]")];
 
@@ -110,7 +113,30 @@ impl Source {
     pub fn variables_referred_to(&self) -> Vec<String> {
         let mut names = Vec::new();
         collect(&self.values, &["env"], &mut names);
+        collect(&self.overlay.values, &["env"], &mut names);
         names
+    }
+
+    /// Every text of the file and of the variables over it: any of them could be the path of a file.
+    pub fn texts(&self) -> Vec<String> {
+        let mut found = Vec::new();
+        for (_, value) in self.values.iter().chain(&self.overlay.values) {
+            visit("", value, &mut |_, text| found.push(text.to_owned()));
+        }
+        found
+    }
+
+    /// Files of secrets: what `{ file = … }` tables refer to as it is written, each by its key. A `jwks` holds public keys.
+    pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
+        let mut found = Vec::new();
+        for (name, value) in self.values.iter().chain(&self.overlay.values).filter(|(name, _)| *name != "jwks") {
+            visit(name, value, &mut |key, text| {
+                if key.ends_with(".file") {
+                    found.push((key.to_owned(), PathBuf::from(text)));
+                }
+            });
+        }
+        found
     }
 
     /// The text at a key of the file's first level, before anything is checked.
@@ -197,10 +223,13 @@ impl Source {
         let hint = node.map_or_else(|| "see docs/configuration.md".into(), Node::hint);
         let kind = node.map_or("another kind of value", |node| node.kind().in_words());
         match fault {
-            Fault::UnknownField(_, known) => {
-                let mend = match RENAMED.iter().find(|(former, _)| *former == key) {
-                    Some((_, now)) => format!("write it as {now}"),
-                    None => format!("remove it, or use one of: {}", known.join(", ")),
+            Fault::UnknownField(written, known) => {
+                let mend = match (RENAMED.iter().find(|(former, _)| *former == key), near_miss(written, known)) {
+                    (Some((_, now)), _) => format!("write it as {now}"),
+                    (None, Some(meant)) => {
+                        format!("did you mean `{meant}`? If not, remove it, or use one of: {}", known.join(", "))
+                    }
+                    (None, None) => format!("remove it, or use one of: {}", known.join(", ")),
                 };
                 self.problem(&key, "is not a key that this file knows", mend)
             }
@@ -222,6 +251,14 @@ impl Source {
             | Fault::UnsupportedKey(..) => self.problem(&key, "has not the form that is needed here", hint),
         }
     }
+}
+
+/// The known word that was probably meant; only it is repeated, never what was written.
+pub fn near_miss<'k>(written: &str, known: &[&'k str]) -> Option<&'k str> {
+    let written = written.to_ascii_lowercase();
+    let likeness = |word: &&str| strsim::jaro_winkler(&written, word);
+    let nearest = known.iter().copied().max_by(|a, b| likeness(a).total_cmp(&likeness(b)))?;
+    (likeness(&nearest) >= ALIKE).then_some(nearest)
 }
 
 /// What is in a file of a folder, which no link may lead out of.
@@ -325,6 +362,18 @@ fn remove_inside(value: &mut Value, path: &[String]) -> bool {
 fn collect(values: &Dict, keys: &[&str], names: &mut Vec<String>) {
     for (key, value) in values {
         collect_inside(key, value, keys, names);
+    }
+}
+
+/// Hands over each text below a value, with its key.
+fn visit(key: &str, value: &Value, each: &mut impl FnMut(&str, &str)) {
+    match value {
+        Value::String(_, text) => each(key, text),
+        Value::Dict(_, table) => table.iter().for_each(|(name, value)| visit(&format!("{key}.{name}"), value, each)),
+        Value::Array(_, items) => {
+            items.iter().enumerate().for_each(|(index, item)| visit(&format!("{key}[{index}]"), item, each));
+        }
+        _ => {}
     }
 }
 

@@ -7,10 +7,10 @@ use std::path::{Path, PathBuf};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Context;
 use super::model::SecretRef;
 use super::problem::Problem;
 use super::register::read_pem;
+use super::secret_rules::Context;
 use super::secrets;
 use super::settings::within;
 use super::source::Source;

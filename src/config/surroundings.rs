@@ -1,16 +1,16 @@
 //! What one connector's file is judged against: the hub's settings and scopes, and no other file. So a connector can be
 //! checked while others, or service providers, are not in order; or where there is no hub at all.
 
-use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use super::connectors::{self, Draft};
 use super::environment::Environment;
-use super::model::{self, Settings, SubjectSource};
+use super::model::{self, ConnectorFile, Settings, SubjectSource};
 use super::problem::Problem;
 use super::scopes::{self, Tables};
+use super::secret_rules::{self, Context, Owner, SecretRules};
 use super::source::Source;
-use super::{Context, Sandbox, data_providers, overlaid, service_providers, variables_of_connectors};
+use super::{Sandbox, data_providers, overlaid, service_providers, together};
 use crate::protocol::acr::Platform;
 
 /// Where a connector would run.
@@ -25,7 +25,10 @@ pub struct Surroundings {
     pub keys: Option<PathBuf>,
     pub scopes: Tables,
     pub sandbox: Sandbox,
+    /// Ids of the choice page's headings; `None` where there is no hub.
+    pub categories: Option<Vec<String>>,
     folder: PathBuf,
+    secrets: SecretRules,
 }
 
 impl Surroundings {
@@ -38,7 +41,7 @@ impl Surroundings {
         let scopes = scopes::load(&folder.join("scopes.toml"), &mut problems);
         let settings = settings(folder, environment, &mut problems);
         match (scopes, settings) {
-            (Some(scopes), Some(settings)) if problems.is_empty() => Ok(Self {
+            (Some(scopes), Some((settings, secrets))) if problems.is_empty() => Ok(Self {
                 platform: settings.platform,
                 base_url: Some(settings.base_url.trim_end_matches('/').to_owned()),
                 subject: settings.subject,
@@ -46,7 +49,9 @@ impl Surroundings {
                 keys: Some(folder.join(settings.keys)),
                 scopes: scopes.1,
                 sandbox: Sandbox::of(settings.sandbox),
+                categories: Some(settings.choice.categories.into_iter().map(|category| category.id).collect()),
                 folder: folder.to_owned(),
+                secrets,
             }),
             _ => Err(problems),
         }
@@ -63,7 +68,9 @@ impl Surroundings {
             keys: None,
             scopes: Tables::default(),
             sandbox: Sandbox::On,
+            categories: None,
             folder: folder.to_owned(),
+            secrets: SecretRules::default(),
         }
     }
 
@@ -71,19 +78,38 @@ impl Surroundings {
     /// rest to be looked at.
     #[must_use]
     pub fn connector(&self, file: &Path, environment: &Environment) -> Draft {
-        connectors::read_file(file, self.sandbox, self.subject, &Context { folder: &self.folder, environment })
+        let Self { folder, secrets, sandbox, .. } = self;
+        let context = Context { folder, environment, secrets, owner: Owner::Settings };
+        let mut draft = connectors::read_file(file, *sandbox, self.subject, &context);
+        draft.problems.extend(self.shared_secret(file));
+        draft.problems.extend(Source::read(file).iter().flat_map(|source| secret_rules::exposed(source, folder)));
+        draft
+    }
+
+    /// What holds in the file and deserves a look where it would run, as `check` of the whole folder says it too.
+    #[must_use]
+    pub fn warnings(&self, path: &Path, file: &ConnectorFile) -> Vec<Problem> {
+        let unknown = |category: &String| self.categories.as_ref().is_some_and(|known| !known.contains(category));
+        let category = file.category.as_ref().filter(|category| unknown(category));
+        let mut warnings = connectors::warnings(path, file, self.platform);
+        warnings.extend(category.map(|_| connectors::unknown_category(path)));
+        warnings
+    }
+
+    /// The secret that the connector would take from a service provider or a data provider of the same name.
+    fn shared_secret(&self, file: &Path) -> Option<Problem> {
+        let namesake = |kind: &str| Source::read(&self.folder.join(kind).join(file.file_name()?)).ok();
+        let others = [service_providers::FOLDER, data_providers::FOLDER].into_iter().filter_map(namesake);
+        let all: Vec<Source> = others.chain(Source::read(file).ok()).collect();
+        let conflict = together::shared_secrets(&all, &self.folder).pop()?;
+        (conflict.problem.file == file.display().to_string()).then_some(conflict.problem)
     }
 }
 
-fn settings(folder: &Path, environment: &Environment, problems: &mut Vec<Problem>) -> Option<Settings> {
+fn settings(folder: &Path, environment: &Environment, problems: &mut Vec<Problem>) -> Option<(Settings, SecretRules)> {
     let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok()?;
-    let connectors = main.text("connectors").map_or_else(model::defaults::connectors, PathBuf::from);
-    // Their own faults are for `passerelle check`; here they only say which variables are no settings.
-    let mut elsewhere = Vec::new();
-    let of_services = service_providers::read(&folder.join("service-providers"), &mut elsewhere);
-    let of_data = data_providers::read(&folder.join("data-providers"), &mut elsewhere);
-    let mut reserved: BTreeSet<String> = of_services.iter().flat_map(|draft| draft.source.variables_referred_to()).collect();
-    reserved.extend(of_data.iter().flat_map(|draft| draft.source.variables_referred_to()));
-    reserved.extend(variables_of_connectors(&folder.join(connectors)));
-    overlaid(main, environment, reserved, problems).shape(problems)
+    let main = overlaid(main, environment, problems);
+    let settings: Settings = main.shape(problems)?;
+    let secrets = SecretRules::new(&main, settings.secrets.clone(), folder);
+    Some((settings, secrets))
 }

@@ -26,7 +26,7 @@ name = { fr = "Service", en = "Service" }
 home_page = "https://sp.example.org/"
 redirect_uris = ["https://sp.example.org/callback"]
 scopes = ["openid", "email"]
-secrets = [{ env = "SP_SECRET" }]
+secrets = [{ env = "SERVICE_PROVIDER_SP__SECRET" }]
 "#;
 
 const CONNECTOR: &str = r#"
@@ -39,7 +39,7 @@ eidas2 = ["substantial"]
 [kind.oidc]
 issuer = "https://idp.example.org"
 client_id = "hub"
-client_secret = { env = "IDP_SECRET" }
+client_secret = { env = "CONNECTOR_IDP__SECRET" }
 "#;
 
 /// A configuration folder that loads, to be spoiled.
@@ -50,8 +50,15 @@ pub(super) struct Folder {
 
 impl Folder {
     pub(super) fn good() -> Self {
-        let variables = [("SUBJECT_KEY", SUBJECT_KEY), ("SP_SECRET", CLIENT_SECRET), ("IDP_SECRET", "idp-secret")];
-        let environment = variables.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec();
+        let variables = [("SUBJECT_KEY", SUBJECT_KEY), ("SECOND_KEY", CLIENT_SECRET), ("SHORT", "short")];
+        let own = [("SECRET", CLIENT_SECRET), ("SHORT", "idp-secret")];
+        let services = ["SP", "OTHER", "ZZ", "MORE", "PICKY", "AA", "ASIDE"].map(|id| format!("SERVICE_PROVIDER_{id}__"));
+        let connectors = ["IDP", "KIND", "LOW", "ZZ", "OTHER", "SECOND", "LATE", "NEW", "NEVER", "ASIDE"]
+            .map(|id| (format!("CONNECTOR_{id}__SECRET"), "idp-secret"));
+        let of_services = services.iter().flat_map(|prefix| own.map(|(name, value)| (format!("{prefix}{name}"), value)));
+        let own = of_services.chain(connectors).chain([("DATA_PROVIDER_ARCHIVE__SECRET".to_owned(), CLIENT_SECRET)]);
+        let all = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(own);
+        let environment = all.map(|(name, value)| (name, value.to_owned())).collect();
         let folder = Self { root: tempfile::tempdir().unwrap(), environment };
         folder.with("passerelle.toml", SETTINGS).with("service-providers/sp.toml", SERVICE).with("connectors/idp.toml", CONNECTOR)
     }
@@ -59,7 +66,7 @@ impl Folder {
     pub(super) fn with(self, file: &str, content: impl AsRef<[u8]>) -> Self {
         let path = self.root.path().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, content).unwrap();
+        fs::write(path, with_own_variables(file, content.as_ref())).unwrap();
         self
     }
 
@@ -84,8 +91,22 @@ impl Folder {
         self.root.path()
     }
 
+    pub(super) fn environment(&self) -> Environment {
+        self.environment.iter().cloned().collect()
+    }
+
     fn load(&self) -> Result<Loaded, Vec<Problem>> {
-        load(self.root.path(), &self.environment.iter().cloned().collect())
+        load(self.root.path(), &self.environment())
+    }
+
+    /// The problem with this key, among others: file, key and both texts.
+    #[track_caller]
+    pub(super) fn problem_of(&self, key: &str) -> (String, String, String) {
+        let problems = self.load().map(|_| ()).expect_err("the folder must be refused");
+        let problem = problems.iter().find(|problem| problem.key == key);
+        let Problem { file, key, what, mend, .. } = problem.cloned().unwrap_or_else(|| panic!("no {key} in {problems:#?}"));
+        let file = file.replace(&format!("{}/", self.root.path().display()), "");
+        (file, key, format!("{what}. {mend}"))
     }
 
     #[track_caller]
@@ -106,6 +127,18 @@ impl Folder {
             Path::new(&problem.file).strip_prefix(self.root.path()).map_or(problem.file.clone(), |p| p.display().to_string());
         (file, problem.key.clone(), format!("{}. {}", problem.what, problem.mend))
     }
+}
+
+/// A file that is made of another one's text refers to its own variables.
+pub(super) fn with_own_variables(file: &str, content: &[u8]) -> Vec<u8> {
+    let Ok(text) = std::str::from_utf8(content) else { return content.to_owned() };
+    let id = Path::new(file).file_stem().unwrap().to_str().unwrap().to_ascii_uppercase();
+    let text = match file.split_once('/') {
+        Some(("service-providers", _)) => text.replace("SERVICE_PROVIDER_SP__", &format!("SERVICE_PROVIDER_{id}__")),
+        Some(("connectors", _)) => text.replace("CONNECTOR_IDP__", &format!("CONNECTOR_{id}__")),
+        _ => text.to_owned(),
+    };
+    text.into_bytes()
 }
 
 #[test]
@@ -156,7 +189,7 @@ fn each_bad_setting_is_named_with_its_mend() {
         (file, "{ env = \"SUBJECT_KEY\" }", "{}", "subject_key", "leads to no secret"),
         (file, "{ env = \"SUBJECT_KEY\" }", "{ env = \"A\", file = \"b\" }", "subject_key", "leads to two secrets"),
         (file, "SUBJECT_KEY", "UNSET_KEY", "subject_key.env", "not set"),
-        (file, "SUBJECT_KEY", "IDP_SECRET", "subject_key", "at least 32 random bytes"),
+        (file, "SUBJECT_KEY", "SHORT", "subject_key", "at least 32 random bytes"),
         (file, "{ env = \"SUBJECT_KEY\" }", "{ file = \"none\" }", "subject_key.file", "missing"),
         (file, "identity_source = \"provider\"", "", "register", "add [register.file]"),
         (
@@ -174,7 +207,7 @@ fn each_bad_setting_is_named_with_its_mend() {
         http_row("url = \"https://r.example\"\nca = \"none.crt\"", "register.http.ca", "missing"),
         http_row("url = \"https://r.example\"\nca = \"passerelle.toml\"", "register.http.ca", "without a certificate"),
         http_row(
-            "url = \"https://r.example\"\nclient_key = { env = \"SP_SECRET\" }",
+            "url = \"https://r.example\"\nclient_key = { env = \"SECOND_KEY\" }",
             "register.http.client_key",
             "add client_certificate",
         ),
@@ -259,7 +292,7 @@ token_endpoint_auth_method = "private_key_jwt"
 jwks_uri = "https://sp.example.org/jwks"
 client_id"#;
 
-const ITS_SECRETS: &str = "secrets = [{ env = \"SP_SECRET\" }]";
+const ITS_SECRETS: &str = "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]";
 const NO_AUDIENCE: &str = r#"
 token_endpoint_auth_method = "private_key_jwt"
 jwks_uri = "https://sp.example.org/jwks"
@@ -271,9 +304,9 @@ client_assertion_audiences = ["issuer", "tokens"]"#;
 
 /// Three secrets; only for one hour are they valid all together.
 const THREE_AT_ONCE: &str = r#"[
-    { env = "SP_SECRET", not_after = 2027-03-01T01:00:00Z },
-    { env = "SP_SECRET" },
-    { env = "SP_SECRET", not_before = "2027-03-01T00:00:00Z" },
+    { env = "SERVICE_PROVIDER_SP__SECRET", not_after = 2027-03-01T01:00:00Z },
+    { env = "SERVICE_PROVIDER_SP__SECRET" },
+    { env = "SERVICE_PROVIDER_SP__SECRET", not_before = "2027-03-01T00:00:00Z" },
 ]"#;
 /// `[register.http]` holding `text`, at the end of the settings.
 fn http_row(text: &'static str, key: &'static str, word: &'static str) -> Row {
@@ -326,19 +359,31 @@ fn each_bad_service_provider_is_named_with_its_mend() {
         (file, "\"openid\", ", "", "scopes", "add \"openid\""),
         (file, "\"email\"", "\"emial\"", "scopes[1]", "birthcountry"),
         (file, "client_id = \"sp\"", "client_id = \"s p\"", "client_id", "printable"),
-        (file, "{ env = \"SP_SECRET\" }", "", "secrets", "give one or two"),
-        (file, "secrets = [{ env = \"SP_SECRET\" }]", "", "secrets", "give one or two"),
-        (file, "SP_SECRET\" }", "SP_SECRET\", not_after = 2027-03-01T00:00:00 }", "secrets[0].not_after", "2027-03-01T00:00:00Z"),
-        (file, "SP_SECRET\" }", "SP_SECRET\", not_before = \"soon\" }", "secrets[0].not_before", "with a time zone"),
-        (file, "SP_SECRET\" }", "SP_SECRET\", not_before = 2027 }", "secrets[0].not_before", "must be text"),
+        (file, "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", "", "secrets", "give one or two"),
+        (file, "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]", "", "secrets", "give one or two"),
         (
             file,
-            "SP_SECRET\" }",
-            "SP_SECRET\", not_before = 2027-03-01T00:00:00Z, not_after = 2027-03-01T01:00:00+01:00 }",
+            "SP__SECRET\" }",
+            "SP__SECRET\", not_after = 2027-03-01T00:00:00 }",
+            "secrets[0].not_after",
+            "2027-03-01T00:00:00Z",
+        ),
+        (file, "SP__SECRET\" }", "SP__SECRET\", not_before = \"soon\" }", "secrets[0].not_before", "with a time zone"),
+        (file, "SP__SECRET\" }", "SP__SECRET\", not_before = 2027 }", "secrets[0].not_before", "must be text"),
+        (
+            file,
+            "SP__SECRET\" }",
+            "SP__SECRET\", not_before = 2027-03-01T00:00:00Z, not_after = 2027-03-01T01:00:00+01:00 }",
             "secrets[0].not_after",
             "never valid",
         ),
-        (file, "[{ env = \"SP_SECRET\" }]", THREE_AT_ONCE, "secrets", "more than two secrets that are valid at one moment"),
+        (
+            file,
+            "[{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]",
+            THREE_AT_ONCE,
+            "secrets",
+            "more than two secrets that are valid at one moment",
+        ),
         (
             file,
             "client_id",
@@ -349,13 +394,31 @@ fn each_bad_service_provider_is_named_with_its_mend() {
         (file, "client_id", "client_assertion_audiences = [\"issuer\"]\nclient_id", "client_assertion_audiences", "remove it"),
         (file, ITS_SECRETS, NO_AUDIENCE, "client_assertion_audiences", "no assertion would ever count"),
         (file, ITS_SECRETS, UNKNOWN_AUDIENCE, "client_assertion_audiences[1]", "token_endpoint"),
-        (file, "secrets = [{ env = \"SP_SECRET\" }]", SIGNS, "token_endpoint_auth_method", "add jwks or jwks_uri"),
+        (
+            file,
+            "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]",
+            SIGNS,
+            "token_endpoint_auth_method",
+            "add jwks or jwks_uri",
+        ),
         (file, "client_id", SIGNS_BY_URI, "secrets", "private_key_jwt never uses"),
         (file, "client_id", "token_endpoint_auth_method = \"none\"\nclient_id", "token_endpoint_auth_method", "private_key_jwt"),
-        (file, "{ env = \"SP_SECRET\" }", "{ env = \"IDP_SECRET\" }", "secrets[0]", "at least 32 random characters"),
-        (file, "{ env = \"SP_SECRET\" }", "{ sha256 = \"abc\" }", "secrets[0].sha256", "64 hex digits"),
-        (file, "{ env = \"SP_SECRET\" }", "{ sha256 = \"abc\", env = \"A\" }", "secrets[0]", "exactly one"),
-        (file, "{ env = \"SP_SECRET\" }", "{ evn = \"SP_SECRET\" }", "secrets[0].evn", "file, env, sha256"),
+        (
+            file,
+            "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }",
+            "{ env = \"SERVICE_PROVIDER_SP__SHORT\" }",
+            "secrets[0]",
+            "at least 32 random characters",
+        ),
+        (file, "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", "{ sha256 = \"abc\" }", "secrets[0].sha256", "64 hex digits"),
+        (file, "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", "{ sha256 = \"abc\", env = \"A\" }", "secrets[0]", "exactly one"),
+        (
+            file,
+            "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }",
+            "{ evn = \"SERVICE_PROVIDER_SP__SECRET\" }",
+            "secrets[0].evn",
+            "file, env, sha256",
+        ),
         (file, "client_id", "blocked_connectors = [\"idp\"]\nclient_id", "blocked_connectors", "deny in a table [connectors]"),
         (file, "client_id", "connectors.deny = [\"idp\"]\nclient_id", "connectors", "nobody could ever log in"),
         (file, "client_id", "connectors.allow = [\"later\"]\nclient_id", "connectors", "allow at least one whose file"),
@@ -438,8 +501,8 @@ fn each_bad_connector_is_named_with_its_mend() {
             "kind.saml",
             "not one of the allowed words. write one of: oidc, oauth2, ldap, persona",
         ),
-        (file, "IDP_SECRET", "UNSET", "kind.oidc.client_secret.env", "not set"),
-        (file, "client_secret = { env = \"IDP_SECRET\" }", "", "kind.oidc.client_secret", "private_key_jwt"),
+        (file, "CONNECTOR_IDP__SECRET", "CONNECTOR_IDP__UNSET", "kind.oidc.client_secret.env", "not set"),
+        (file, "client_secret = { env = \"CONNECTOR_IDP__SECRET\" }", "", "kind.oidc.client_secret", "private_key_jwt"),
         (
             file,
             "client_id",
@@ -546,7 +609,7 @@ fn nobody_joins_the_sector_of_a_service_provider_that_does_not_say_so() {
     assert!(loaded.service_providers.values().all(|service| service.sector == "sp"));
 }
 
-const TWO_KEYS: &str = "subject_keys = [{ version = 1, env = \"SUBJECT_KEY\" }, { version = 2, env = \"SP_SECRET\" }]";
+const TWO_KEYS: &str = "subject_keys = [{ version = 1, env = \"SUBJECT_KEY\" }, { version = 2, env = \"SECOND_KEY\" }]";
 
 fn with_two_keys() -> Folder {
     Folder::good().edit("passerelle.toml", "subject_key = { env = \"SUBJECT_KEY\" }", TWO_KEYS)
@@ -568,10 +631,10 @@ fn each_bad_key_version_is_named_with_its_mend() {
     for (from, to, key, words) in [
         ("version = 2", "version = 1", "subject_keys[1].version", "a version of its own"),
         ("version = 1", "version = 0", "subject_keys[0].version", "count from 1"),
-        ("SP_SECRET", "SUBJECT_KEY", "subject_keys[1]", "the same key as another"),
-        ("SP_SECRET", "IDP_SECRET", "subject_keys[1]", "at least 32 random bytes"),
-        ("SP_SECRET", "UNSET", "subject_keys[1].env", "not set"),
-        ("version = 2, env = \"SP_SECRET\"", "version = 2", "subject_keys[1]", "leads to no secret"),
+        ("SECOND_KEY", "SUBJECT_KEY", "subject_keys[1]", "the same key as another"),
+        ("SECOND_KEY", "SHORT", "subject_keys[1]", "at least 32 random bytes"),
+        ("SECOND_KEY", "UNSET_KEY", "subject_keys[1].env", "not set"),
+        ("version = 2, env = \"SECOND_KEY\"", "version = 2", "subject_keys[1]", "leads to no secret"),
         ("version = 2,", "version = 2, derivation = 3,", "subject_keys[1].derivation", "no version of the derivation"),
         ("subject_keys", "subject_key = { env = \"SUBJECT_KEY\" }\nsubject_keys", "subject_key", "move it there"),
         (TWO_KEYS, "", "subject_key", "is missing"),
@@ -631,7 +694,7 @@ fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities()
     assert!(refused.file.ends_with("connectors/idp.toml") && refused.key == "identity", "{refused}");
     assert!(refused.mend.contains("identity = \"verified\""), "{refused}");
     assert!(crate::config::report(&Ok(loaded.clone()), Timestamp::default()).contains("1 problem"));
-    assert_eq!(loaded.files.complaints().len(), 1, "a hub that serves it says so at /readyz");
+    assert_eq!((loaded.files.refused().len(), loaded.files.complaints().len()), (1, 0), "it is in use, and not held back");
     let subject = "subject = \"provider\"\nidentity_source";
     assert!(silent().edit("passerelle.toml", "identity_source", subject).loaded().refused.is_empty());
     assert!(Folder::good().loaded().refused.is_empty());
@@ -679,7 +742,8 @@ fn one_sector_has_one_key_version() {
 #[test]
 fn a_connectors_name_is_an_id() {
     for name in ["confirm.toml", "La-Poste.toml", "a_b.toml"] {
-        let (file, _, text) = Folder::good().with(&format!("connectors/{name}"), CONNECTOR).problem();
+        let connector = CONNECTOR.replace("{ env = \"CONNECTOR_IDP__SECRET\" }", "{ file = \"x\" }");
+        let (file, _, text) = Folder::good().with(&format!("connectors/{name}"), connector).problem_of("");
         assert_eq!(file, format!("connectors/{name}"));
         assert!(text.contains("rename it"));
     }
@@ -734,16 +798,20 @@ fn secret_value_never_appears_in_an_error() {
         Folder::good().variable("PASSERELLE_LIMITS__WORKERS", VALUE),
         Folder::good().variable("PASSERELLE_BASE_URL", &format!("https://me:{VALUE}@sp.example.org/x")),
         Folder::good().variable("SUBJECT_KEY", VALUE),
-        Folder::good().variable("SP_SECRET", VALUE),
+        Folder::good().variable("SERVICE_PROVIDER_SP__SECRET", VALUE),
         Folder::good().edit("passerelle.toml", "platform =", &format!("subject_key = {VALUE}\nplatform =")),
         Folder::good().edit("passerelle.toml", "platform =", &format!("subject_key = \"{VALUE}\nplatform =")),
         Folder::good().edit("passerelle.toml", "SUBJECT_KEY", VALUE),
-        Folder::good().edit("service-providers/sp.toml", "SP_SECRET", VALUE),
-        Folder::good().edit("service-providers/sp.toml", "env = \"SP_SECRET\"", &format!("sha256 = \"{VALUE}\"")),
-        Folder::good().edit("service-providers/sp.toml", "env = \"SP_SECRET\"", &format!("file = \"{VALUE}\"")),
+        Folder::good().edit("service-providers/sp.toml", "SERVICE_PROVIDER_SP__SECRET", VALUE),
+        Folder::good().edit(
+            "service-providers/sp.toml",
+            "env = \"SERVICE_PROVIDER_SP__SECRET\"",
+            &format!("sha256 = \"{VALUE}\""),
+        ),
+        Folder::good().edit("service-providers/sp.toml", "env = \"SERVICE_PROVIDER_SP__SECRET\"", &format!("file = \"{VALUE}\"")),
         Folder::good().edit("service-providers/sp.toml", "https://sp.", &format!("https://me:{VALUE}@sp.")),
-        Folder::good().edit("connectors/idp.toml", "{ env = \"IDP_SECRET\" }", &text(VALUE)),
-        Folder::good().edit("connectors/idp.toml", "{ env = \"IDP_SECRET\" }", "7777777"),
+        Folder::good().edit("connectors/idp.toml", "{ env = \"CONNECTOR_IDP__SECRET\" }", &text(VALUE)),
+        Folder::good().edit("connectors/idp.toml", "{ env = \"CONNECTOR_IDP__SECRET\" }", "7777777"),
         Folder::good().edit("connectors/idp.toml", "https://idp.", &format!("https://me:{VALUE}@idp.")),
         Folder::good().edit("connectors/idp.toml", "[acr]", &format!("assumed_level = \"{VALUE}\"\n[acr]")),
         Folder::good().edit("connectors/idp.toml", "\"hub\"", &format!("[\"{VALUE}\"]")),
@@ -790,7 +858,7 @@ fn variables_win_over_the_file_and_are_typed() {
 fn a_bad_variable_is_named_in_full() {
     let rows = [
         ("PASSERELLE_HTTP__PROT", "1", "is not a setting"),
-        ("PASSERELLE_PUBLIC__PROT", "1", "known here: CLIENT_ADDRESS_HEADER, LISTEN, TRUSTED_PROXIES"),
+        ("PASSERELLE_PUBLIC__PROT", "1", "known here: CLIENT_ADDRESS_HEADER, LISTEN, MAX_CONNECTIONS"),
         ("PASSERELLE_PUBLIC", "1", "one by one"),
         ("PASSERELLE_LIMITS__WORKERS", "many", "must be a whole number"),
         ("PASSERELLE_LIMITS__WORKERS", "2000", "from 0 to 1024"),
@@ -817,7 +885,7 @@ fn secrets_come_from_files_too_and_two_may_be_valid() {
     let both = format!("{{ file = \"sp.secret\" }}, {{ sha256 = \"{hash}\" }}");
     let loaded = Folder::good()
         .with("sp.secret", format!("{CLIENT_SECRET}\r\n"))
-        .edit("service-providers/sp.toml", "{ env = \"SP_SECRET\" }", &both)
+        .edit("service-providers/sp.toml", "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", &both)
         .loaded();
     let expected = [crate::digest::sha256(CLIENT_SECRET.as_bytes()), crate::digest::sha256(b"test")];
     let secrets = &loaded.service_providers.get("sp").unwrap().secrets;
@@ -830,7 +898,11 @@ fn who_signs_needs_a_key_of_its_own_algorithm_and_no_secret() {
     let set = serde_json::json!({ "keys": [key.as_ref()] }).to_string();
     let of = |alg: &str| {
         let lines = format!("{SIGNS}\njwks = {{ file = \"sp.jwks\" }}\n{alg}");
-        Folder::good().with("sp.jwks", &set).edit("service-providers/sp.toml", "secrets = [{ env = \"SP_SECRET\" }]", &lines)
+        Folder::good().with("sp.jwks", &set).edit(
+            "service-providers/sp.toml",
+            "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]",
+            &lines,
+        )
     };
     let loaded = of("").loaded();
     assert!(loaded.warnings_at(Timestamp::default()).all(|warning| warning.key != "secrets"));
@@ -842,11 +914,11 @@ fn who_signs_needs_a_key_of_its_own_algorithm_and_no_secret() {
 #[test]
 fn a_chain_of_secrets_with_dates_is_good_and_told_about_when_none_is_valid() {
     let chain = r#"[
-        { env = "SP_SECRET", not_before = 2027-01-01T00:00:00Z, not_after = 2027-03-01T00:00:00Z },
-        { env = "SP_SECRET", not_before = 2027-02-01T00:00:00Z, not_after = 2027-04-01T00:00:00Z },
-        { env = "SP_SECRET", not_before = 2027-03-01T00:00:00Z, not_after = 2027-05-01T00:00:00Z },
+        { env = "SERVICE_PROVIDER_SP__SECRET", not_before = 2027-01-01T00:00:00Z, not_after = 2027-03-01T00:00:00Z },
+        { env = "SERVICE_PROVIDER_SP__SECRET", not_before = 2027-02-01T00:00:00Z, not_after = 2027-04-01T00:00:00Z },
+        { env = "SERVICE_PROVIDER_SP__SECRET", not_before = 2027-03-01T00:00:00Z, not_after = 2027-05-01T00:00:00Z },
     ]"#;
-    let loaded = Folder::good().edit("service-providers/sp.toml", "[{ env = \"SP_SECRET\" }]", chain).loaded();
+    let loaded = Folder::good().edit("service-providers/sp.toml", "[{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]", chain).loaded();
     let at = |text: &str| Timestamp::from_millis(chrono::DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis() as u64);
     let told = |now| loaded.warnings_at(now).any(|warning| warning.key == "secrets" && warning.line.is_some());
     for (now, expected) in [

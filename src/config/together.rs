@@ -2,6 +2,7 @@
 //! sectors are shared only by those who say so, and a sector has one version of the subjects' key.
 
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 
 use crate::ids::{ClientId, Scope};
@@ -9,6 +10,7 @@ use crate::ids::{ClientId, Scope};
 use super::data_providers::DataProvider;
 use super::model::ServiceProvider;
 use super::problem::Problem;
+use super::secret_rules;
 use super::settings::SubjectKeys;
 use super::source::Source;
 
@@ -110,6 +112,27 @@ pub fn key_versions(parties: &[Party<'_>], keys: &SubjectKeys) -> Vec<Conflict> 
             let mend = format!("write subject_key_version = {other} here, or the same other version in every file of the sector");
             let problem = party.source.problem("subject_key_version", what, mend);
             found.push(Conflict::new(problem, [first.source.path(), party.source.path()]));
+        }
+    }
+    found
+}
+
+/// The file `ID.secret` of the configuration folder belongs to one file alone: where files of two kinds have the same name,
+/// the first kind keeps it. Otherwise a connector of the right name would send a service provider's secret away.
+pub fn shared_secrets<'a>(sources: impl IntoIterator<Item = &'a Source>, folder: &Path) -> Vec<Conflict> {
+    let mut found = Vec::new();
+    let mut seen: BTreeMap<&OsStr, &Source> = BTreeMap::new();
+    for source in sources {
+        let Some((id, key)) = source.path().file_stem().zip(secret_rules::single_reference(source, folder)) else { continue };
+        match seen.get(id) {
+            None => {
+                seen.insert(id, source);
+            }
+            Some(first) => {
+                let what = format!("names the secret of {}, which has the same name", first.file());
+                let mend = "put this one into a folder of its own, as docs/secrets.md says";
+                found.push(Conflict::new(source.problem(&key, what, mend), [first.path(), source.path()]));
+            }
         }
     }
     found

@@ -6,10 +6,10 @@ use std::collections::BTreeMap;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
-use super::Context;
 use super::address::{self, Http};
 use super::model::SecretRef;
 use super::problem::Problem;
+use super::secret_rules::Context;
 use super::secrets;
 use super::settings::within;
 use super::source::Source;

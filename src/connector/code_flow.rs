@@ -19,6 +19,7 @@ use url::Url;
 
 use super::ConnectorFault;
 use crate::egress::guard::Guard;
+use crate::env::Env;
 use crate::ids::Secret;
 use crate::login::upstream::{Arrival, Attempt};
 use crate::protocol::catalogue::ErrorCode;
@@ -86,18 +87,40 @@ pub async fn redeem(
     attempt: &Attempt,
     proof: Vec<(&'static str, String)>,
 ) -> Result<Granted, ConnectorFault> {
+    let binding = Binding {
+        // Where the browser's own identity provider redeems it, and nowhere else, even if the metadata has changed since
+        // (mix-up, RFC 9700, 4.4).
+        token_endpoint: &attempt.left.token_endpoint,
+        redirect_uri: &attempt.redirect_uri,
+        verifier: attempt.verifier.reveal().clone(),
+    };
+    request_token(client, guard, code, binding, proof).await
+}
+
+/// What a code is bound to.
+struct Binding<'a> {
+    token_endpoint: &'a str,
+    redirect_uri: &'a str,
+    verifier: String,
+}
+
+async fn request_token(
+    client: &Client,
+    guard: &Guard,
+    code: Secret<String>,
+    binding: Binding<'_>,
+    proof: Vec<(&'static str, String)>,
+) -> Result<Granted, ConnectorFault> {
     let internal = |why: &str| ConnectorFault::new(ErrorCode::Internal, why);
     let redirect_uri =
-        RedirectUrl::new(attempt.redirect_uri.clone()).map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
-    // Where the browser's own identity provider redeems it, and nowhere else, even if the metadata has changed since
-    // (mix-up, RFC 9700, 4.4).
+        RedirectUrl::new(binding.redirect_uri.to_owned()).map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
     let token_endpoint =
-        TokenUrl::new(attempt.left.token_endpoint.clone()).map_err(|_| internal("the attempt's token endpoint is not a URL"))?;
+        TokenUrl::new(binding.token_endpoint.to_owned()).map_err(|_| internal("the attempt's token endpoint is not a URL"))?;
     let client = client.clone().set_token_uri(token_endpoint);
     let call = TokenCall { guard, id_token: Mutex::new(None) };
     let mut request = client
         .exchange_code(AuthorizationCode::new(code.into_inner()))
-        .set_pkce_verifier(PkceCodeVerifier::new(attempt.verifier.reveal().clone()))
+        .set_pkce_verifier(PkceCodeVerifier::new(binding.verifier))
         .set_redirect_uri(Cow::Owned(redirect_uri));
     for (name, value) in proof {
         request = request.add_extra_param(name, value);
@@ -109,6 +132,27 @@ pub async fn redeem(
     }
     let id_token = call.id_token.into_inner().unwrap_or_else(PoisonError::into_inner);
     Ok(Granted { access_token: Secret::new(answer.access_token().secret().clone()), id_token })
+}
+
+/// Redeems a code that the identity provider never issued. A working token endpoint refuses it (RFC 6749 §5.2), and the
+/// refusal of the hub's own credentials is such an answer, too.
+///
+/// # Errors
+/// The call fails, or the answer is none that RFC 6749 knows.
+pub async fn redeem_made_up_code(
+    client: &Client,
+    guard: &Guard,
+    redirect_uri: &str,
+    env: &Env,
+    proof: Vec<(&'static str, String)>,
+) -> Result<(), ConnectorFault> {
+    let token_endpoint = client.token_uri().to_string();
+    let binding = Binding { token_endpoint: &token_endpoint, redirect_uri, verifier: env.entropy().token() };
+    match request_token(client, guard, Secret::new(env.entropy().token()), binding, proof).await {
+        Ok(_) => Ok(()),
+        Err(fault) if matches!(fault.code, ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused) => Ok(()),
+        Err(fault) => Err(fault),
+    }
 }
 
 /// Asks for userinfo with the access token; the body as it came.
@@ -132,7 +176,7 @@ pub async fn userinfo(
         status @ (401 | 403) => {
             Err(ConnectorFault::new(ErrorCode::UserinfoRefused, format!("userinfo answered with status {status}")))
         }
-        status => Err(ConnectorFault::new(ErrorCode::IdpStatus, format!("userinfo answered with status {status}"))),
+        _ => Err(ConnectorFault::of_status("userinfo", &answer)),
     }
 }
 
@@ -163,11 +207,8 @@ impl TokenCall<'_> {
         let status = answer.status().as_u16();
         match status {
             200 => {}
-            400..=499 => return Ok(answer),
-            _ => {
-                let detail = format!("the token endpoint answered with status {status}");
-                return Err(ConnectorFault::new(ErrorCode::IdpStatus, detail));
-            }
+            400..=428 | 430..=499 => return Ok(answer),
+            _ => return Err(ConnectorFault::of_status("the token endpoint", &answer)),
         }
         let mut members = json::parse_object(answer.body())
             .map_err(|_| ConnectorFault::new(ErrorCode::IdpTokenAnswer, "it is not a JSON object without repeated members"))?;

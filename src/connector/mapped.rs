@@ -58,6 +58,14 @@ impl Connector for Mapped {
         self.connector.probe().await
     }
 
+    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
+        self.connector.probe_login(redirect_uri).await
+    }
+
+    fn is_remote(&self) -> bool {
+        self.connector.is_remote()
+    }
+
     fn skew_seconds(&self) -> Option<i64> {
         self.connector.skew_seconds()
     }

@@ -17,9 +17,11 @@ pub mod persona;
 
 use std::path::Path;
 use std::sync::Arc;
+use std::time::Duration;
 
 use arc_swap::ArcSwap;
 use async_trait::async_trait;
+use openidconnect::HttpResponse;
 use url::Url;
 
 use self::finding::{Examination, Finding};
@@ -35,6 +37,7 @@ use crate::config;
 use crate::config::model::{ConnectorFile, ConnectorKind};
 use crate::egress::authorities::Authorities;
 use crate::egress::guard::GuardFault;
+use crate::egress::retry_after::retry_after;
 use crate::egress::shared::Guards;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
@@ -75,11 +78,25 @@ pub trait Connector: Send + Sync {
         }]
     }
 
-    /// Calls the identity provider to see whether it is back: never answered from memory alone.
+    /// Calls the identity provider to see whether it works, over a new connection: never answered from memory. What it
+    /// fetches replaces the documents in use.
     /// # Errors
     /// As for `begin`.
     async fn probe(&self) -> Result<(), ConnectorFault> {
         self.warm().await
+    }
+
+    /// Makes the call that a login needs, without a person: redeems a made-up code. Any error answer of RFC 6749 §5.2 is
+    /// what a working identity provider says, and so a success. `redirect_uri` is the hub's callback for this connector.
+    /// # Errors
+    /// As for `begin`.
+    async fn probe_login(&self, _redirect_uri: &str) -> Result<(), ConnectorFault> {
+        self.probe().await
+    }
+
+    /// Whether the identity provider is another machine's service, which can fail while the hub works.
+    fn is_remote(&self) -> bool {
+        true
     }
 
     /// How far the identity provider's clock was ahead of ours at the last login, in seconds; `None` before the first,
@@ -193,11 +210,22 @@ pub fn agreement(file: &ConnectorFile) -> Agreement {
 pub struct ConnectorFault {
     pub code: ErrorCode,
     pub detail: String,
+    /// How long the identity provider asks the hub to wait (RFC 9110 §10.2.3).
+    pub retry_after: Option<Duration>,
 }
 
 impl ConnectorFault {
     pub fn new(code: ErrorCode, detail: impl Into<String>) -> Self {
-        Self { code, detail: detail.into() }
+        Self { code, detail: detail.into(), retry_after: None }
+    }
+
+    /// Returns the fault of an answer whose status is not the one that was hoped for.
+    pub fn of_status(what: &str, answer: &HttpResponse) -> Self {
+        let status = answer.status();
+        // RFC 6585 §4: it works, and limits the hub's requests.
+        let code = if status == http::StatusCode::TOO_MANY_REQUESTS { ErrorCode::IdpThrottled } else { ErrorCode::IdpStatus };
+        let detail = format!("{what} answered with status {}", status.as_u16());
+        Self { retry_after: retry_after(answer.headers()), ..Self::new(code, detail) }
     }
 }
 

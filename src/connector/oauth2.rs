@@ -49,6 +49,8 @@ pub struct Oauth2Connector {
     guard: Guard,
     /// The only authorities that its certificate may come from; `None`: those of the machine.
     authorities: Option<Authorities>,
+    /// For probes.
+    probe_guard: Guard,
     agreement: Agreement,
 }
 
@@ -72,6 +74,10 @@ impl Oauth2Connector {
         let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(|fault| {
             ConnectorRefused::new("kind.oauth2", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
         })?;
+        let probe_guard = means
+            .guards
+            .connecting_anew(schemes, &kind.internal_hosts, authorities.as_ref())
+            .map_err(|fault| ConnectorRefused::new("kind.oauth2", fault.to_string()))?;
         let admit = |key: &'static str, text: &str| {
             let url = Url::parse(text).map_err(|_| ConnectorRefused::new(key, "it is not an absolute URL"))?;
             guard.admit(&url).map_err(|fault| ConnectorRefused::new(key, fault.to_string()))?;
@@ -92,7 +98,31 @@ impl Oauth2Connector {
             .set_auth_uri(AuthUrl::from_url(authorization.clone()))
             .set_token_uri(TokenUrl::from_url(token));
         let agreement = super::agreement(file);
-        Ok(Self { id, kind: kind.clone(), authorization, userinfo, client, env: means.env, guard, authorities, agreement })
+        Ok(Self {
+            id,
+            kind: kind.clone(),
+            authorization,
+            userinfo,
+            client,
+            env: means.env,
+            guard,
+            probe_guard,
+            authorities,
+            agreement,
+        })
+    }
+
+    /// Asks for userinfo without a token.
+    async fn knock(&self, guard: &Guard) -> Result<(), ConnectorFault> {
+        let request = http::Request::get(self.userinfo.as_str()).body(Vec::new());
+        let request = request.map_err(|_| ConnectorFault::new(ErrorCode::Internal, "the userinfo address is none"))?;
+        let answer = guard.send_safe(request).await?;
+        match answer.status() {
+            status if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS => {
+                Err(ConnectorFault::of_status("userinfo", &answer))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// The URL for the browser (RFC 6749, 4.1.1; RFC 7636, 4.3). What the endpoint's own query holds stays.
@@ -156,14 +186,15 @@ impl Connector for Oauth2Connector {
     /// There is nothing to fetch ahead, neither metadata nor keys; whether anybody is there can be seen all the same:
     /// without a token userinfo is refused, and a refusal is an answer.
     async fn warm(&self) -> Result<(), ConnectorFault> {
-        let request = http::Request::get(self.userinfo.as_str()).body(Vec::new());
-        let request = request.map_err(|_| ConnectorFault::new(ErrorCode::Internal, "the userinfo address is none"))?;
-        match self.guard.send_safe(request).await?.status() {
-            status if status.is_server_error() => {
-                Err(ConnectorFault::new(ErrorCode::IdpStatus, format!("userinfo answered with status {}", status.as_u16())))
-            }
-            _ => Ok(()),
-        }
+        self.knock(&self.guard).await
+    }
+
+    async fn probe(&self) -> Result<(), ConnectorFault> {
+        self.knock(&self.probe_guard).await
+    }
+
+    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
+        code_flow::redeem_made_up_code(&self.client, &self.probe_guard, redirect_uri, &self.env, Vec::new()).await
     }
 
     async fn examine(&self, examination: &Examination) -> Vec<Finding> {

@@ -58,6 +58,8 @@ struct Upstream {
     guard: Guard,
     /// The only authorities that its certificate may come from; `None`: those of the machine.
     authorities: Option<Authorities>,
+    /// For probes.
+    probe_guard: Guard,
     agreement: Agreement,
     provider: Kept<Provider, ConnectorFault>,
     keys: Kept<VerificationKeys, ConnectorFault>,
@@ -84,6 +86,10 @@ impl OidcConnector {
         let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(|fault| {
             ConnectorRefused::new("kind.oidc", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
         })?;
+        let probe_guard = means
+            .guards
+            .connecting_anew(schemes, &kind.internal_hosts, authorities.as_ref())
+            .map_err(|fault| ConnectorRefused::new("kind.oidc", fault.to_string()))?;
         let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
             ConnectorRefused::new("kind.oidc.issuer", "it is not an absolute URL; write it as the identity provider does")
         })?;
@@ -97,6 +103,7 @@ impl OidcConnector {
                 env: means.env,
                 guard,
                 authorities,
+                probe_guard,
                 agreement: super::agreement(file),
                 provider: Kept::default(),
                 keys: Kept::default(),
@@ -125,7 +132,7 @@ impl Connector for OidcConnector {
         let upstream = &self.upstream;
         let code = code_flow::judge_arrival(&upstream.kind.issuer, &upstream.kind.client_id, &attempt, arrival)?;
         let provider = upstream.provider().await?;
-        let assertion = upstream.assertion(&attempt).await?;
+        let assertion = upstream.assertion(&attempt.left.token_endpoint).await?;
         let granted = exchange::exchange(&provider, &upstream.guard, code, &attempt, assertion).await?;
         let granted = Granted { id_token: upstream.unsealed(granted.id_token)?, ..granted };
         let id_token = upstream.proven_id_token(&provider, &granted, &attempt).await?;
@@ -167,9 +174,31 @@ impl Connector for OidcConnector {
     async fn probe(&self) -> Result<(), ConnectorFault> {
         let upstream = &self.upstream;
         // What comes is kept as well; a fault is told by whoever probes, and once.
-        let documents = metadata::fetch(&upstream.kind, upstream.client_secret.as_ref(), &upstream.guard);
-        let provider = upstream.provider.fetch(&upstream.env, documents).await?;
-        upstream.keys.fetch(&upstream.env, keys::fetch(&provider.jwks_uri, &upstream.guard)).await.map(|_| ())
+        let guard = &upstream.probe_guard;
+        let fetch_keys = |provider: Arc<Provider>| async move {
+            upstream.keys.fetch(&upstream.env, keys::fetch(&provider.jwks_uri, guard)).await
+        };
+        let known = upstream.provider.latest();
+        let documents = metadata::fetch(&upstream.kind, upstream.client_secret.as_ref(), guard);
+        let documents = upstream.provider.fetch(&upstream.env, documents);
+        // Side by side, so that a slow identity provider is not taken for a dead one.
+        let (provider, keys) = match known.clone() {
+            Some(known) => tokio::join!(documents, async { Some(fetch_keys(known).await) }),
+            None => (documents.await, None),
+        };
+        let provider = provider?;
+        match keys.filter(|_| known.is_some_and(|known| known.jwks_uri == provider.jwks_uri)) {
+            Some(keys) => keys.map(|_| ()),
+            None => fetch_keys(provider).await.map(|_| ()),
+        }
+    }
+
+    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
+        let upstream = &self.upstream;
+        let provider = upstream.provider().await?;
+        let assertion = upstream.assertion(&provider.token_endpoint).await?;
+        let proof = exchange::proof(assertion);
+        code_flow::redeem_made_up_code(&provider.client, &upstream.probe_guard, redirect_uri, &upstream.env, proof).await
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {
@@ -263,12 +292,12 @@ impl Upstream {
     }
 
     /// Where the hub has no secret: a signed proof instead, for this one request.
-    async fn assertion(&self, attempt: &Attempt) -> Result<Option<Secret<String>>, ConnectorFault> {
+    async fn assertion(&self, token_endpoint: &str) -> Result<Option<Secret<String>>, ConnectorFault> {
         match self.kind.token_endpoint_auth_method {
             UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => Ok(None),
             UpstreamAuthMethod::PrivateKeyJwt => {
                 let keys = self.own_keys.load_full();
-                assertion::sign(&self.kind, &attempt.left.token_endpoint, &keys, &self.env).await.map(Some)
+                assertion::sign(&self.kind, token_endpoint, &keys, &self.env).await.map(Some)
             }
         }
     }
@@ -367,6 +396,8 @@ pub(in crate::connector) mod fake_idp;
 mod logout_tests;
 #[cfg(test)]
 mod peers_tests;
+#[cfg(test)]
+mod probe_tests;
 #[cfg(test)]
 mod rotation_tests;
 #[cfg(test)]

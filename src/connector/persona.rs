@@ -172,6 +172,13 @@ impl PersonaConnector {
     }
 }
 
+/// By line alone: the parser's own words may repeat a value, and the path may have led to a file of another kind.
+fn unreadable(text: &str, error: &toml::de::Error) -> String {
+    let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
+    let line = 1 + before.matches('\n').count();
+    format!("line {line} is no TOML, or no part of a person: write [[person]] tables with the keys of docs/configuration.md")
+}
+
 fn persons(kind: &PersonaKind) -> Result<Vec<Person>, ConnectorRefused> {
     let refused = |mend: String| ConnectorRefused::new("kind.persona.persons", mend);
     let text = match &kind.persons {
@@ -180,7 +187,7 @@ fn persons(kind: &PersonaKind) -> Result<Vec<Person>, ConnectorRefused> {
             std::fs::read_to_string(path).map_err(|error| refused(format!("{} can not be read: {error}", path.display())))?
         }
     };
-    let PersonsFile { person: persons } = toml::from_str(&text).map_err(|error| refused(error.message().to_owned()))?;
+    let PersonsFile { person: persons } = toml::from_str(&text).map_err(|error| refused(unreadable(&text, &error)))?;
     let mut ids = std::collections::HashSet::new();
     if let Some(twice) = persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str())) {
         return Err(refused(format!("the id {:?} is empty or stands twice; give each person one of their own", twice.id)));
@@ -299,6 +306,10 @@ impl Connector for PersonaConnector {
 
     async fn warm(&self) -> Result<(), ConnectorFault> {
         Ok(())
+    }
+
+    fn is_remote(&self) -> bool {
+        false
     }
 
     async fn examine(&self, _: &Examination) -> Vec<Finding> {

@@ -1,7 +1,9 @@
 //! The demo's configuration, as an operator would write it in files, embedded here with the ports of the day.
 
-use std::fs;
+use std::fs::{self, OpenOptions};
+use std::io::Write as _;
 use std::net::SocketAddr;
+use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::Path;
 use std::sync::Arc;
 
@@ -54,7 +56,8 @@ impl Files {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
-            fs::write(path, text)?;
+            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+            file.write_all(text.as_bytes())?;
         }
         Ok(Self { folder, environment })
     }
@@ -89,14 +92,21 @@ struct Secrets {
 
 impl Secrets {
     fn environment(&self) -> Environment {
+        let of_connectors = IDENTITY_PROVIDERS.map(|provider| (connector_variable(provider.id), &self.hub));
         let secrets = [
-            ("DEMO_SP_SECRET", &self.service_provider),
-            ("DEMO_DATA_SECRET", &self.data_provider),
-            ("DEMO_HUB_SECRET", &self.hub),
+            ("SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET", &self.service_provider),
+            ("DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET", &self.data_provider),
+            ("SERVICE_PROVIDER_DEMO_HUB__CLIENT_SECRET", &self.hub),
             ("DEMO_SUBJECT_KEY", &self.subjects),
         ];
-        secrets.map(|(name, secret)| (name.to_owned(), secret.reveal().clone())).into_iter().collect()
+        let all = secrets.map(|(name, secret)| (name.to_owned(), secret)).into_iter().chain(of_connectors);
+        all.map(|(name, secret)| (name, secret.reveal().clone())).collect()
     }
+}
+
+/// Where a hub's connector reads the secret from that its identity provider knows.
+fn connector_variable(id: &str) -> String {
+    format!("CONNECTOR_{}__CLIENT_SECRET", id.to_ascii_uppercase())
 }
 
 /// What opens a hub's administration, in its folder.
@@ -154,7 +164,7 @@ home_page = "{service_provider}/"
 redirect_uris = ["{service_provider}/callback"]
 post_logout_redirect_uris = ["{service_provider}/signed-out"]
 scopes = [{scopes}]
-secrets = [{{ env = "DEMO_SP_SECRET" }}]
+secrets = [{{ env = "SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET" }}]
 require_pkce = true
 {sealed}
 "#,
@@ -165,7 +175,7 @@ require_pkce = true
 client_id = "demo-data{suffix}"
 name = {{ fr = "Les données de démonstration", en = "The demo data" }}
 scopes = [{scopes}]
-secrets = [{{ env = "DEMO_DATA_SECRET" }}]
+secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
 "#,
             scopes = quoted(DATA_SCOPES)
         );
@@ -200,7 +210,7 @@ identity = "verified"
 [kind.oidc]
 issuer = "{address}/api/v2"
 client_id = "demo-hub"
-client_secret = {{ env = "DEMO_HUB_SECRET" }}
+client_secret = {{ env = "{secret}" }}
 scopes = [{scopes}]
 userinfo_signed_response_alg = "ES256"
 request_amr = true
@@ -209,6 +219,7 @@ insecure_http = true
 internal_hosts = ["localhost"]
 {sealed}
 "#,
+            secret = connector_variable(id),
             scopes = quoted(SCOPES)
         );
         (format!("connectors/{id}.toml"), file)
@@ -256,7 +267,7 @@ home_page = "{service_provider}/"
 redirect_uris = ["{hub}/api/v2/callback/{id}"]
 post_logout_redirect_uris = ["{hub}/api/v2/session/end/{id}"]
 scopes = [{scopes}]
-secrets = [{{ env = "DEMO_HUB_SECRET" }}]
+secrets = [{{ env = "SERVICE_PROVIDER_DEMO_HUB__CLIENT_SECRET" }}]
 insecure_http = true
 {sealed}
 "#,

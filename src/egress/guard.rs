@@ -77,6 +77,14 @@ enum PeerCertificates {
     Kept,
 }
 
+/// Whether a connection is used for more than one call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum Pooling {
+    Reuse,
+    /// Each call resolves the name, connects and negotiates TLS, as a probe must.
+    Fresh,
+}
+
 /// An HTTP client with its own pool of connections.
 #[derive(Clone)]
 pub struct Guard {
@@ -104,7 +112,7 @@ impl Guard {
         limits: CallLimits,
         trust: Trust<'_>,
     ) -> Result<Self, GuardFault> {
-        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Dropped)
+        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Dropped, Pooling::Reuse)
     }
 
     /// As `trusting`, with a [`PeerCertificate`] among the extensions of each answer that came over TLS.
@@ -117,7 +125,20 @@ impl Guard {
         limits: CallLimits,
         trust: Trust<'_>,
     ) -> Result<Self, GuardFault> {
-        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Kept)
+        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Kept, Pooling::Reuse)
+    }
+
+    /// As `trusting`, with each call on a connection of its own.
+    ///
+    /// # Errors
+    /// The TLS library can't be set up.
+    pub fn connecting_anew(
+        schemes: Schemes,
+        internal_hosts: &[String],
+        limits: CallLimits,
+        trust: Trust<'_>,
+    ) -> Result<Self, GuardFault> {
+        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Dropped, Pooling::Fresh)
     }
 
     fn made(
@@ -126,6 +147,7 @@ impl Guard {
         limits: CallLimits,
         trust: Trust<'_>,
         certificates: PeerCertificates,
+        pooling: Pooling,
     ) -> Result<Self, GuardFault> {
         let rules = Arc::new(AddressRules::new(schemes, internal_hosts));
         let refused = |error: &reqwest::Error| GuardFault::Unreachable { host: "any host".into(), why: root_cause(error) };
@@ -140,6 +162,7 @@ impl Guard {
             .connect_timeout(limits.connect)
             .timeout(limits.whole)
             .tls_info(certificates == PeerCertificates::Kept)
+            .pool_max_idle_per_host(if pooling == Pooling::Fresh { 0 } else { usize::MAX })
             .build()
             .map_err(|error| refused(&error))?;
         Ok(Self { client, rules, limits })

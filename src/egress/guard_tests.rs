@@ -279,7 +279,8 @@ async fn over_tls(until: i64, trusted: bool, kept: PeerCertificates) -> (Result<
     let other = if trusted { None } else { Some(tls_server("another", FAR).1) };
     let pem = String::from_utf8(other.as_ref().unwrap_or(&certificate).to_pem().unwrap()).unwrap();
     let trust = Trust { ca: Some(&pem), identity: None };
-    let guard = Guard::made(Schemes::HttpsOnly, &["localhost".to_owned()], CallLimits::DEFAULT, trust, kept).unwrap();
+    let guard =
+        Guard::made(Schemes::HttpsOnly, &["localhost".to_owned()], CallLimits::DEFAULT, trust, kept, Pooling::Reuse).unwrap();
     (fetch(&guard, &format!("https://localhost:{port}/")).await, certificate.to_der().unwrap())
 }
 

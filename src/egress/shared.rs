@@ -6,12 +6,12 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::authorities::Authorities;
-use super::guard::{CallLimits, Guard, GuardFault, Schemes, Trust};
+use super::guard::{CallLimits, Guard, GuardFault, Pooling, Schemes, Trust};
 
 /// So many different rules are kept; nobody has more but by changing them again and again.
 const KEPT: usize = 64;
 
-type Rules = (Schemes, Vec<String>, Option<Authorities>);
+type Rules = (Schemes, Vec<String>, Option<Authorities>, Pooling);
 
 /// Guards with the default limits, by their rules. Cheap to clone; all clones share.
 #[derive(Clone, Default)]
@@ -28,13 +28,39 @@ impl Guards {
         internal_hosts: &[String],
         authorities: Option<&Authorities>,
     ) -> Result<Guard, GuardFault> {
-        let rules = (schemes, internal_hosts.to_vec(), authorities.cloned());
+        self.get_or_make(schemes, internal_hosts, authorities, Pooling::Reuse)
+    }
+
+    /// As [`Guard::connecting_anew`].
+    ///
+    /// # Errors
+    /// The TLS library can't be set up.
+    pub fn connecting_anew(
+        &self,
+        schemes: Schemes,
+        internal_hosts: &[String],
+        authorities: Option<&Authorities>,
+    ) -> Result<Guard, GuardFault> {
+        self.get_or_make(schemes, internal_hosts, authorities, Pooling::Fresh)
+    }
+
+    fn get_or_make(
+        &self,
+        schemes: Schemes,
+        internal_hosts: &[String],
+        authorities: Option<&Authorities>,
+        pooling: Pooling,
+    ) -> Result<Guard, GuardFault> {
+        let rules = (schemes, internal_hosts.to_vec(), authorities.cloned(), pooling);
         let mut kept = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(guard) = kept.get(&rules) {
             return Ok(guard.clone());
         }
         let trust = Trust { ca: authorities.map(Authorities::pem), identity: None };
-        let guard = Guard::trusting(schemes, internal_hosts, CallLimits::DEFAULT, trust)?;
+        let guard = match pooling {
+            Pooling::Reuse => Guard::trusting(schemes, internal_hosts, CallLimits::DEFAULT, trust)?,
+            Pooling::Fresh => Guard::connecting_anew(schemes, internal_hosts, CallLimits::DEFAULT, trust)?,
+        };
         if kept.len() >= KEPT {
             kept.clear();
         }

@@ -47,14 +47,6 @@ impl Identity {
         (!self.given_names.is_empty()).then(|| self.given_names.join(" "))
     }
 
-    /// True if it says enough to be one person's: what every pivot identity has (decisions 7). Where hubs require `sub`
-    /// alone, two identities may be equal because both are empty.
-    #[must_use]
-    pub fn is_somebody(&self) -> bool {
-        let named = !self.given_names.is_empty() || self.family_name.is_some();
-        named && self.birthdate.is_some() && self.gender.is_some() && self.birthcountry.is_some()
-    }
-
     /// This identity as the register knows it, with the `email` and `preferred_username` that only the identity
     /// provider knows: what a service provider of the standard platform gets (decisions 7, Source). Standard claims that
     /// speak of the civil identity stay behind: there the register alone is heard.

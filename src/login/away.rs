@@ -35,6 +35,9 @@ impl Away {
         if attempt.state != back.state || attempt.connector != back.connector {
             return Step::stay(ticket, State::Away(self), Answer::problem(ErrorCode::StateUnknown, Way::Choice));
         }
+        if !back.arrival.code_is_acceptable() {
+            return Step::stay(ticket, State::Away(self), Answer::problem(ErrorCode::IdpCodeMalformed, Way::Choice));
+        }
         ticket.returned = Some(back.state);
         if let Err(code) = issuer_agrees(attempt, back.arrival.iss.as_deref()) {
             let connector = self.attempt.connector;

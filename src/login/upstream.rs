@@ -74,6 +74,20 @@ pub struct Arrival {
     pub error_description: Option<String>,
 }
 
+impl Arrival {
+    /// Whether the code is one that an authorization server may issue (RFC 6749 Appendix A.11: `VSCHAR`) and no longer than
+    /// 4,096 characters. Others reach no identity provider: its database or firewall may answer them with an error that
+    /// looks like an outage.
+    #[must_use]
+    pub fn code_is_acceptable(&self) -> bool {
+        const MAX_CODE_LENGTH: usize = 4096;
+        self.code.as_ref().is_none_or(|code| {
+            let code = code.reveal();
+            code.len() <= MAX_CODE_LENGTH && code.bytes().all(|byte| (0x20..=0x7e).contains(&byte))
+        })
+    }
+}
+
 /// A proven authentication: every check of decisions 10 has passed.
 #[derive(Clone, Serialize, Deserialize)]
 pub struct Authentication {

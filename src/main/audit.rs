@@ -14,6 +14,8 @@ use passerelle::token::keyfiles;
 use passerelle::token::verify::VerificationKeys;
 use serde_json::{Value, json};
 
+use super::output::{complain, outln};
+
 /// Nothing can be said: a file or a key is missing.
 const UNPROVEN: u8 = 2;
 
@@ -50,7 +52,7 @@ impl AuditCommand {
         let report = match known(&jwks, &keys).and_then(|keys| verify(files, &keys, &checkpoints, chains)) {
             Ok(report) => report,
             Err(message) => {
-                eprintln!("passerelle: {message}");
+                complain(message);
                 return ExitCode::from(UNPROVEN);
             }
         };
@@ -65,7 +67,7 @@ impl AuditCommand {
             if let Value::Object(members) = &mut value {
                 members.insert("verdict".to_owned(), verdict.into());
             }
-            println!("{value:#}");
+            outln!("{value:#}");
         } else {
             tell(&report, verdict);
         }
@@ -132,32 +134,32 @@ fn first_of(path: &Path) -> Option<Head> {
 fn tell(report: &Report, verdict: Verdict) {
     let at = |place: &Place| format!("{}:{}", place.file, place.line);
     for finding in &report.findings {
-        println!("{}: {}", at(&finding.place), in_words(&finding.flaw));
+        outln!("{}: {}", at(&finding.place), in_words(&finding.flaw));
     }
     if report.more > 0 {
-        println!("and {} more findings", report.more);
+        outln!("and {} more findings", report.more);
     }
     for noted in &report.notes {
-        println!("{}: note: {}", at(&noted.place), noted_in_words(&noted.note));
+        outln!("{}: note: {}", at(&noted.place), noted_in_words(&noted.note));
     }
     for kid in &report.unknown_keys {
-        println!(
+        outln!(
             "unproven: checkpoints are signed with the key {kid}, which was not given; if the hub never had it, they are forged"
         );
     }
     if let (Some(first), Some(last)) = (&report.first, &report.last) {
-        println!("{} lines, {} ({}) to {} ({})", report.lines, first.seq, first.time, last.seq, last.time);
+        outln!("{} lines, {} ({}) to {} ({})", report.lines, first.seq, first.time, last.seq, last.time);
     } else {
-        println!("no line of an audit log");
+        outln!("no line of an audit log");
     }
     match (&report.sealed, &report.last) {
         (Some(sealed), Some(last)) if sealed.seq + 1 >= last.seq => {
-            println!("sealed to its end by {} checkpoints, the last at {}", report.checkpoints, sealed.time);
+            outln!("sealed to its end by {} checkpoints, the last at {}", report.checkpoints, sealed.time);
         }
-        (Some(sealed), _) => println!("not sealed since {}: what follows line {} can't be proven yet", sealed.time, sealed.seq),
-        (None, _) => println!("not sealed at all"),
+        (Some(sealed), _) => outln!("not sealed since {}: what follows line {} can't be proven yet", sealed.time, sealed.seq),
+        (None, _) => outln!("not sealed at all"),
     }
-    println!(
+    outln!(
         "{}",
         match verdict {
             Verdict::Whole => "The log is whole.",

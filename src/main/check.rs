@@ -12,6 +12,7 @@ use passerelle::connector::finding::Verdict;
 use passerelle::env::Env;
 
 use super::in_system;
+use super::output::{out, outln};
 
 /// More than any identity provider's answer may be.
 const LONGEST_SAMPLE: u64 = 1 << 20;
@@ -63,9 +64,9 @@ impl ConnectorArguments {
             Ok(connector::connector(&file, &around, &environment, sample.as_deref(), asked, &Env::system()).await)
         })?;
         if self.json {
-            println!("{}", report.json().map_err(|error| error.to_string())?);
+            outln!("{}", report.json().map_err(|error| error.to_string())?);
         } else {
-            print!("{report}");
+            out!("{report}");
         }
         Ok(match report.verdict {
             Verdict::Ok => ExitCode::SUCCESS,

@@ -15,6 +15,7 @@ use passerelle::ids::{ClientId, ConnectorId};
 use passerelle::web::admin::Changed;
 
 use super::in_system;
+use super::output::{complain, out, outln};
 
 /// The hub does not answer, or what answers is no hub.
 const UNREACHED: u8 = 3;
@@ -106,7 +107,7 @@ impl Failure {
         match done {
             Ok(()) => ExitCode::SUCCESS,
             Err(Self(code, what)) => {
-                eprintln!("passerelle: {what}");
+                complain(what);
                 ExitCode::from(code)
             }
         }
@@ -142,11 +143,11 @@ impl IdpCommand {
             Self::List { json, hub } => {
                 let list = hub.reach()?.connectors().await?;
                 if json {
-                    println!("{}", serde_json::to_string_pretty(&list).map_err(|error| error.to_string())?);
+                    outln!("{}", serde_json::to_string_pretty(&list).map_err(|error| error.to_string())?);
                 } else {
-                    print!("{}", list.connectors.iter().map(told).collect::<String>());
+                    out!("{}", list.connectors.iter().map(told).collect::<String>());
                     let orphaned = |block: &BlockRow| format!("{:<24} gone\n{}", block.connector.as_str(), line(block));
-                    print!("{}", list.orphaned_blocks.iter().map(orphaned).collect::<String>());
+                    out!("{}", list.orphaned_blocks.iter().map(orphaned).collect::<String>());
                 }
             }
         }
@@ -198,16 +199,16 @@ async fn unblock(hub: &Administration, connector: &ConnectorId, sp: Option<&Clie
         .into()),
         (false, true) => Ok(()),
         (false, false) => {
-            print!("still there:\n{rest_told}");
+            out!("still there:\n{rest_told}");
             Ok(())
         }
     }
 }
 
 fn tell(what: &str, changed: &Changed) {
-    print!("{what}: {}\n{}", changed.block.connector, line(&changed.block));
+    out!("{what}: {}\n{}", changed.block.connector, line(&changed.block));
     if let Some(warning) = &changed.warning {
-        eprintln!("passerelle: {warning}");
+        complain(warning);
     }
 }
 

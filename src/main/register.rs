@@ -16,6 +16,7 @@ use passerelle::register::Answer;
 use passerelle::register::file::import::{Keep, import};
 use serde_json::{Map, Value};
 
+use super::output::outln;
 use super::{in_system, load};
 
 #[derive(Subcommand)]
@@ -77,7 +78,7 @@ impl RegisterCommand {
                 let target = to.or(configured).ok_or(mend)?;
                 let keep = if replace { Keep::SourceOnly } else { Keep::Both };
                 let done = import(&source, &target, &loaded.settings.home_country, keep).map_err(|fault| fault.to_string())?;
-                println!("{}: {done}", target.display());
+                outln!("{}: {done}", target.display());
                 Ok(ExitCode::SUCCESS)
             }
             Self::Lookup { config, person } => lookup(&config, person),
@@ -99,19 +100,19 @@ fn lookup(config: &std::path::Path, person: Person) -> Result<ExitCode, String> 
         in_system(async move { app::ask_register(&loaded, &Env::system(), &asked).await.map_err(|fault| fault.to_string()) })?;
     let (told, code) = match answer {
         Ok(Answer::Found(_)) => {
-            println!("found");
+            outln!("found");
             return Ok(ExitCode::SUCCESS);
         }
         Ok(Answer::Corrected(known)) => {
-            println!("corrected: the register writes {} differently", differences(&pivot, &known).join(", "));
+            outln!("corrected: the register writes {} differently", differences(&pivot, &known).join(", "));
             return Ok(ExitCode::SUCCESS);
         }
         Ok(no) => (no.label().to_owned(), no.into_identity().err()),
         Err(fault) => (format!("{}: {fault}", fault.label()), Some(fault.code())),
     };
     match code {
-        Some(code) => println!("{told}\na login of this person ends with {}", code.entry().code),
-        None => println!("{told}"),
+        Some(code) => outln!("{told}\na login of this person ends with {}", code.entry().code),
+        None => outln!("{told}"),
     }
     Ok(ExitCode::FAILURE)
 }

@@ -177,6 +177,8 @@ catalogue! {
     UserinfoEncryption = "Y020240" 502 "access_denied" Error Upstream IdentityProvider "error-idp-trouble" "The identity provider's user information is encrypted where plain is registered.";
     IdpClientRefused = "Y020241" 502 "access_denied" Error Upstream Operator "error-idp-trouble" "The identity provider refused the hub's own client authentication.";
     IdpAssertion = "Y020242" 502 "access_denied" Error Hub Operator "error-idp-trouble" "The hub could not sign the proof of who it is for the identity provider.";
+    IdpCodeMalformed = "Y020310" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider's code is longer than 4096 characters, or holds others than printable ASCII.";
+    IdpThrottled = "Y020311" 503 "temporarily_unavailable" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider refuses the hub's requests for being too many.";
     IdpReauthenticationUnproven = "Y020320" 403 "access_denied" Info Policy User "error-idp-reauthentication" "This identity provider can not prove that the user has authenticated again, as the request demands.";
     IdpStateUnusable = "Y020330" 400 "access_denied" Warn Upstream IdentityProvider "error-idp-answer" "The identity provider's answer carries no usable state: it is missing, empty or repeated.";
     PromptLoginIgnored = "Y020370" 502 "access_denied" Warn Upstream IdentityProvider "error-idp-trouble" "The identity provider did not authenticate the user again although prompt=login asked it to.";
@@ -402,6 +404,7 @@ catalogue! {
     ConnectionSlow = "Y500342" 408 "invalid_request" Info Client User "error-timeout" "A request head, a request body or the reading of an answer took too long.";
     ConnectionsFull = "Y500343" 503 "temporarily_unavailable" Warn Hub Operator "error-busy" "The listener holds as many connections as it may.";
     PeerConnectionsFull = "Y500344" 503 "temporarily_unavailable" Info Client User "error-busy" "One peer holds as many connections as it may.";
+    KeysUnreadable = "Y500350" 500 "server_error" Error Hub Operator "error-internal" "The key folder can not be read; the last good keys stay in use.";
     AuditLogChanged = "Y500360" 500 "server_error" Error Hub Operator "error-internal" "The audit log is not as its last seal says: it was changed or cut while the hub was down.";
 }
 

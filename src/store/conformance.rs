@@ -26,6 +26,7 @@ pub const ROOMY: Capacities = Capacities {
     assertions: 1000,
     own_codes: 1000,
     blocks: 1000,
+    probes: 1000,
 };
 
 macro_rules! conformance {

@@ -90,7 +90,7 @@ impl MemoryStore {
     /// are not among it: a hub that is alone has them in a file of their own.
     pub fn entries(&self, now: Timestamp) -> impl Iterator<Item = Entry> {
         let revoked = self.revocations.closed(now).into_iter().map(|(family, until)| Entry::Revoked { family, until });
-        let shelves = self.shelves.iter().filter(|shelf| shelf.kind != Kind::Blocks);
+        let shelves = self.shelves.iter().filter(|shelf| !shelf.kind.is_watched());
         let records = shelves.flat_map(move |shelf| {
             // What is written a moment ago may still wait to be found by an iteration.
             shelf.records.run_pending_tasks();

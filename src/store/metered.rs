@@ -27,6 +27,7 @@ pub struct MeteredStore {
     assertion: Meters,
     own_code: Meters,
     blocks: Meters,
+    probes: Meters,
     revoke: StoreMeter,
 }
 
@@ -45,6 +46,7 @@ impl MeteredStore {
             assertion: meters(Kind::Assertion),
             own_code: meters(Kind::OwnCode),
             blocks: meters(Kind::Blocks),
+            probes: meters(Kind::Probes),
             revoke: metrics.store_meter("family", "revoke"),
         }
     }
@@ -74,6 +76,7 @@ impl MeteredStore {
             Kind::Assertion => &self.assertion,
             Kind::OwnCode => &self.own_code,
             Kind::Blocks => &self.blocks,
+            Kind::Probes => &self.probes,
         }
     }
 }
@@ -204,6 +207,7 @@ const fn word(kind: Kind) -> &'static str {
         Kind::Assertion => "assertion",
         Kind::OwnCode => "own_code",
         Kind::Blocks => "blocks",
+        Kind::Probes => "probes",
     }
 }
 

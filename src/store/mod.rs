@@ -35,11 +35,13 @@ pub enum Kind {
     Assertion,
     /// What was proven on a login page of the hub's own, until its callback.
     OwnCode,
-    /// What outlives every login: the kill switches by command, one record, and the last seal of each node's audit log.
+    /// What outlives every login: the kill switches by command, and the last seals of all audit logs, a record each.
     Blocks,
+    /// Which hub probes the identity providers, and what it has found: one record.
+    Probes,
 }
 
-const KINDS: [(Kind, u8); 9] = [
+const KINDS: [(Kind, u8); 10] = [
     (Kind::Login, b'l'),
     (Kind::Session, b's'),
     (Kind::Code, b'c'),
@@ -49,6 +51,7 @@ const KINDS: [(Kind, u8); 9] = [
     (Kind::Assertion, b'a'),
     (Kind::OwnCode, b'i'),
     (Kind::Blocks, b'b'),
+    (Kind::Probes, b'h'),
 ];
 
 impl Kind {
@@ -64,7 +67,13 @@ impl Kind {
             Self::Assertion => b'a',
             Self::OwnCode => b'i',
             Self::Blocks => b'b',
+            Self::Probes => b'h',
         }
+    }
+
+    /// True of a record that hubs read all the time, whether or not anybody logs in, and that no successor takes over.
+    const fn is_watched(self) -> bool {
+        matches!(self, Self::Blocks | Self::Probes)
     }
 
     fn of_letter(letter: u8) -> Option<Self> {
@@ -86,6 +95,7 @@ pub struct Capacities {
     pub assertions: usize,
     pub own_codes: usize,
     pub blocks: usize,
+    pub probes: usize,
 }
 
 /// A record's key: its kind, and a name that is already a hash wherever the plain value is a secret.

@@ -24,9 +24,10 @@ macro_rules! at_level {
 }
 pub(crate) use at_level;
 
-/// One line for one refusal. `support_id` is what the person reads on the page, where there is one.
-pub fn refused(support_id: Option<&str>, code: ErrorCode, what: &str) {
-    at_level!(code, support_id, "{what}");
+/// One line for one refusal. `support_id` is what the person reads on the page, where there is one; `client_id` is a
+/// registered one.
+pub fn refused(support_id: Option<&str>, client_id: Option<&str>, code: ErrorCode, what: &str) {
+    at_level!(code, support_id, client_id, "{what}");
 }
 
 /// Lets log lines flow. A second call changes nothing: the first one's format and filter stay.
@@ -118,8 +119,8 @@ mod tests {
             let written = lines.clone();
             let dispatch = lines_to(move || written.clone(), LineFormat::Json, "info").unwrap();
             tracing::dispatcher::with_default(&dispatch, || {
-                refused(Some("S-1"), code, "it was refused");
-                refused(None, code, "nobody to tell");
+                refused(Some("S-1"), Some("shop"), code, "it was refused");
+                refused(None, None, code, "nobody to tell");
             });
             let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
             let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();

@@ -17,7 +17,7 @@ use crate::protocol::alg::{ContentEncryption, EncryptionAlg, SigningAlg};
 pub enum KeyKind {
     /// P-256, for ECDH-ES.
     Ec,
-    /// 2048 bits, for RSA-OAEP-256 and RSA-OAEP.
+    /// For RSA-OAEP-256 and RSA-OAEP.
     Rsa,
 }
 

@@ -1,7 +1,7 @@
 //! The key folder's tests: whole rotations by a hand-set clock, and every damage a folder can take.
 
 use std::os::unix::fs::PermissionsExt as _;
-use std::sync::Arc;
+use std::sync::{Arc, LazyLock};
 
 use serde_json::Value;
 
@@ -27,9 +27,21 @@ impl Folder {
         Self { _root: root, dir, clock, env }
     }
 
+    /// The first keys, made once for all tests: RSA takes its time.
     fn with_keys() -> Self {
+        static MADE: LazyLock<Folder> = LazyLock::new(|| {
+            let folder = Folder::empty();
+            create(&folder.dir, &folder.env).unwrap();
+            folder
+        });
         let folder = Self::empty();
-        create(&folder.dir, &folder.env).unwrap();
+        for purpose in [Purpose::Tokens, Purpose::Assertion, Purpose::Encryption] {
+            let to = purpose.folder(&folder.dir);
+            create_folder(&to).unwrap();
+            for file in MADE.files_of(purpose) {
+                fs::copy(&file, to.join(file.file_name().unwrap())).unwrap();
+            }
+        }
         folder
     }
 

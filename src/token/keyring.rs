@@ -11,7 +11,7 @@ use crate::protocol::alg::SigningAlg;
 
 /// How long a service provider may keep our key set (`cache-control: max-age`, decisions 2).
 pub const JWKS_CACHE: Duration = Duration::from_secs(600);
-/// How long before its first use a key is published (decisions 14): twice the cache time.
+/// How long before its first use a key is published where nothing else is set: twice the cache time.
 pub const LEAD: Duration = Duration::from_secs(20 * 60);
 /// How long a retired key still proves a logout hint (decisions 12).
 pub const HINT_LIFE: Duration = Duration::from_secs(30 * 24 * 3600);
@@ -77,7 +77,7 @@ impl Keyring {
     /// # Errors
     /// Only if OpenSSL can't generate keys.
     pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringFault> {
-        let fresh = |alg| SigningKey::parse(&signing_key::generate(alg)?, now, now);
+        let fresh = |alg| SigningKey::parse(&signing_key::generate_ephemeral(alg)?, now, now);
         Self::new(ALGORITHMS.into_iter().map(fresh).collect::<Result<_, _>>()?, now)
     }
 
@@ -172,7 +172,8 @@ pub(crate) mod tests {
     }
 
     fn rsa(from: Timestamp) -> SigningKey {
-        static JWK: LazyLock<signing_key::PrivateJwk> = LazyLock::new(|| signing_key::generate(SigningAlg::RS256).unwrap());
+        static JWK: LazyLock<signing_key::PrivateJwk> =
+            LazyLock::new(|| signing_key::generate_ephemeral(SigningAlg::RS256).unwrap());
         SigningKey::parse(&JWK, from, from).unwrap()
     }
 

@@ -15,8 +15,10 @@ use crate::protocol::alg::SigningAlg;
 /// A private JWK (RFC 7517) with its members as they are in its file. josekit's own type prints `d` in its `Debug`.
 pub type PrivateJwk = Secret<Map<String, Value>>;
 
-/// RFC 7518, 3.3 demands 2048 bits; more would only make each signature dearer.
-const RSA_BITS: u32 = 2048;
+/// New keys have the strength of P-256, more or less (NIST SP 800-57 part 1, table 2); those of 2048 bits go on working.
+const RSA_BITS: u32 = 3072;
+/// Of keys that are kept nowhere, and of which a demo makes twenty at its start.
+const EPHEMERAL_RSA_BITS: u32 = 2048;
 
 /// Why a key can't be used. Carries nothing of the key.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
@@ -97,16 +99,28 @@ impl std::fmt::Debug for SigningKey {
     }
 }
 
-/// A fresh private key. EC takes a fraction of a millisecond, RSA anything from 30 to 500 milliseconds.
+/// A fresh private key. EC takes a fraction of a millisecond, RSA up to two seconds.
 ///
 /// Randomness is OpenSSL's own: one of the named exceptions of architecture 8.
 ///
 /// # Errors
 /// `Generation`.
 pub fn generate(alg: SigningAlg) -> Result<PrivateJwk, KeyFault> {
+    generate_with(alg, RSA_BITS)
+}
+
+/// A fresh private key that is kept nowhere.
+///
+/// # Errors
+/// `Generation`.
+pub fn generate_ephemeral(alg: SigningAlg) -> Result<PrivateJwk, KeyFault> {
+    generate_with(alg, EPHEMERAL_RSA_BITS)
+}
+
+fn generate_with(alg: SigningAlg, rsa_bits: u32) -> Result<PrivateJwk, KeyFault> {
     let jwk = match alg {
         SigningAlg::ES256 => Jwk::generate_ec_key(EcCurve::P256),
-        SigningAlg::RS256 => Jwk::generate_rsa_key(RSA_BITS),
+        SigningAlg::RS256 => Jwk::generate_rsa_key(rsa_bits),
     };
     Ok(Secret::new(jwk.map_err(|_| KeyFault::Generation)?.into()))
 }
@@ -195,6 +209,17 @@ mod tests {
             assert_eq!(found, names);
             assert!(!format!("{key:?}").contains("\"d\""));
         }
+    }
+
+    #[test]
+    fn new_rsa_keys_have_3072_bits_and_those_of_2048_still_work() {
+        let bits = |jwk: &PrivateJwk| {
+            let (_, public) = public_half(jwk.reveal()).unwrap();
+            8 * digest::from_base64url(public["n"].as_str().unwrap()).unwrap().len()
+        };
+        let (new, former) = (generate(SigningAlg::RS256).unwrap(), generate_ephemeral(SigningAlg::RS256).unwrap());
+        assert_eq!((bits(&new), bits(&former)), (3072, 2048));
+        assert!(parse(&new).is_ok() && parse(&former).is_ok());
     }
 
     #[test]

@@ -66,7 +66,7 @@ impl UpstreamKeys {
     /// # Errors
     /// Only if OpenSSL can't generate keys.
     pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringFault> {
-        let fresh = |family| DecryptionKey::parse(&signing_key::generate(family)?, now);
+        let fresh = |family| DecryptionKey::parse(&signing_key::generate_ephemeral(family)?, now);
         let decryption = [SigningAlg::ES256, SigningAlg::RS256].into_iter().map(fresh).collect::<Result<_, KeyFault>>()?;
         Ok(Self::unchecked(decryption, Keyring::ephemeral(now)?))
     }

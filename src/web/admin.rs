@@ -17,6 +17,7 @@ use actix_web::http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, HeaderMap, He
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
+use async_trait::async_trait;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
@@ -47,6 +48,22 @@ const GUESSES: NonZeroU32 = match NonZeroU32::new(10) {
     None => NonZeroU32::MIN,
 };
 
+/// Reads the folder of the hub's keys again.
+#[async_trait]
+pub trait KeyReload: Send + Sync {
+    /// The kids of all keys that are in use from now on.
+    ///
+    /// # Errors
+    /// Why the folder can't be read: the last good keys stay in use.
+    async fn reload(&self) -> Result<Vec<String>, String>;
+}
+
+/// What `POST /admin/keys/reload` answers.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct KeysInUse {
+    pub kids: Vec<String>,
+}
+
 /// The administration of one hub.
 pub struct Admin {
     connectors: Connectors,
@@ -55,6 +72,7 @@ pub struct Admin {
     mistakes: Mistakes,
     audit: Audit,
     env: Env,
+    keys: Option<Arc<dyn KeyReload>>,
     /// `None` without a token.
     entrance: Option<Entrance>,
     window: Option<Window>,
@@ -106,13 +124,20 @@ impl Admin {
         let token = token.map(|token| digest::sha256(token.reveal().as_bytes()));
         let entrance = token.as_ref().map(|token| Entrance::new(token, env));
         let (mistakes, audit, env) = (Mistakes::new(allowed, env), Audit::off(), env.clone());
-        Self { connectors, token, mistakes, audit, env, entrance, window: None }
+        Self { connectors, token, mistakes, audit, env, keys: None, entrance, window: None }
     }
 
     /// Whoever is let in may look through it.
     #[must_use]
     pub fn with_window(mut self, window: Window) -> Self {
         self.window = Some(window);
+        self
+    }
+
+    /// The keys that may be read again on request.
+    #[must_use]
+    pub fn with_keys(mut self, keys: Arc<dyn KeyReload>) -> Self {
+        self.keys = Some(keys);
         self
     }
 
@@ -142,7 +167,7 @@ impl Admin {
     }
 
     fn tell_refusal(&self, code: ErrorCode) {
-        telemetry::refused(None, code, "the administration was refused");
+        telemetry::refused(None, None, code, "the administration was refused");
         self.audit.tell(|| Event::of(Name::AdminRefused).code(code));
     }
 
@@ -191,6 +216,7 @@ pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
         .service(web::resource("/connectors").get(connectors).default_service(otherwise("GET")))
         .service(web::resource("/blocks").get(blocks).post(block).default_service(otherwise("GET, POST")))
         .service(web::resource("/blocks/{id}").delete(unblock).default_service(otherwise("DELETE")))
+        .service(web::resource("/keys/reload").post(reload_keys).default_service(otherwise("POST")))
         .service(web::resource("/sign-in").post(entering::sign_in).default_service(otherwise("POST")))
         .service(web::resource("/sign-out").post(entering::sign_out).default_service(otherwise("POST")))
         .configure(window::configure)
@@ -202,6 +228,16 @@ async fn connectors(admin: Data<Admin>) -> HttpResponse {
         StatusCode::OK,
         &ConnectorList { connectors: admin.connectors.overview(), orphaned_blocks: admin.connectors.orphaned_blocks() },
     )
+}
+
+async fn reload_keys(admin: Data<Admin>) -> HttpResponse {
+    match &admin.keys {
+        None => refused(ErrorCode::NotFound, Vec::new(), None),
+        Some(keys) => match keys.reload().await {
+            Ok(kids) => json(StatusCode::OK, &KeysInUse { kids }),
+            Err(why) => refused(ErrorCode::KeysUnreadable, vec![why], None),
+        },
+    }
 }
 
 async fn blocks(admin: Data<Admin>) -> HttpResponse {

@@ -10,6 +10,7 @@ use super::refused::{self, Whose};
 use super::{form, login, problem};
 use crate::actor::{UNSEEN_LIFE, Unserved};
 use crate::client_network::{self, ClientNetwork};
+use crate::ids::ClientId;
 use crate::login::Request;
 use crate::protocol::authorize::{self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm};
 use crate::protocol::catalogue::ErrorCode;
@@ -51,11 +52,12 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
     }
     let asked = match authorize::check(params, form, hub.platform, &hub.issuer, hub.federation.load().as_ref()) {
         Ok(asked) => asked,
-        Err(Refusal::Page(code)) => return problem::bad_request(hub, request, code),
+        Err(Refusal::Page(code)) => {
+            return problem::bad_authorization(hub, request, code, registered(hub, params).as_ref());
+        }
         Err(Refusal::Redirect(redirect, code)) => {
-            let federation = hub.federation.load();
-            let service = params.one("client_id").ok().flatten().and_then(|id| federation.service(&id.into()));
-            let whose = Whose { client_id: service.map(|sp| &sp.registration.client_id), ..Whose::default() };
+            let client_id = registered(hub, params);
+            let whose = Whose { client_id: client_id.as_ref(), ..Whose::default() };
             refused::tell(hub, request, whose, code, "an authorization request was refused");
             return to_service_provider(hub, locale(request, &[]), "", redirect.error(code));
         }
@@ -63,6 +65,12 @@ async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: Requ
     // Behind a proxy that the configuration does not name, everybody comes from its network.
     let network = (!client_network::is_private(client)).then(|| ClientNetwork::containing(client));
     serve(hub, request, asked, (form, network)).await
+}
+
+/// The client that a refused request names, if it is registered: anything else could be any text.
+fn registered(hub: &Hub, params: &Params) -> Option<ClientId> {
+    let named = params.one("client_id").ok().flatten().map(ClientId::from)?;
+    hub.federation.load().service(&named).map(|service| service.registration.client_id.clone())
 }
 
 async fn serve(

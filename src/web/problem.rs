@@ -23,13 +23,19 @@ use crate::telemetry;
 /// The 400 page of the protocol's surface: `Y000400`, and the precise code beside it. No link to anything unproven.
 #[must_use]
 pub fn bad_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
-    malformed(hub, request, precise, Vec::new())
+    malformed(hub, request, precise, None, Vec::new())
+}
+
+/// The same for an authorization request, whose registered client the logs name.
+#[must_use]
+pub fn bad_authorization(hub: &Hub, request: &HttpRequest, precise: ErrorCode, client_id: Option<&ClientId>) -> HttpResponse {
+    malformed(hub, request, precise, client_id, Vec::new())
 }
 
 /// The same for a logout, with the way to sign out here all the same; nothing was ended.
 #[must_use]
 pub fn bad_logout(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> HttpResponse {
-    malformed(hub, request, precise, vec![sign_out()])
+    malformed(hub, request, precise, None, vec![sign_out()])
 }
 
 /// The form that confirms a logout came without its protection, or the hub could not end the session.
@@ -45,14 +51,15 @@ fn sign_out() -> Way {
     Way::SignOut { href: path::END_SESSION.to_owned() }
 }
 
-fn malformed(hub: &Hub, request: &HttpRequest, precise: ErrorCode, ways: Vec<Way>) -> HttpResponse {
+fn malformed(hub: &Hub, request: &HttpRequest, precise: ErrorCode, client_id: Option<&ClientId>, ways: Vec<Way>) -> HttpResponse {
     let entry = precise.entry();
     let mut error = plain(hub, ErrorCode::BadRequest);
     error.ways = ways;
     if precise != ErrorCode::BadRequest {
         error.detail = Some(Detail { code: entry.code.to_owned(), line: entry.description.to_owned() });
     }
-    refused::tell(hub, request, Whose::page(&error.support_id), precise, "a malformed request was refused");
+    let whose = Whose { client_id, ..Whose::page(&error.support_id) };
+    refused::tell(hub, request, whose, precise, "a malformed request was refused");
     page(hub, 400, locale(request, &[]), |chrome| error.render(chrome))
 }
 
@@ -209,7 +216,7 @@ pub fn early(env: &Env, theme: &Theme, head: &Head, code: ErrorCode) -> String {
     if let Some(hash) = hash.filter(|hash| InteractionHash::is_well_formed(hash)) {
         error.ways = vec![Way::TryAgain { href: interaction(&InteractionHash::new(hash)) }];
     }
-    telemetry::refused(Some(&error.support_id), code, "a request was refused before it was read");
+    telemetry::refused(Some(&error.support_id), None, code, "a request was refused before it was read");
     error.render(&Chrome { locale, nonce: "", theme, base_path: BASE_PATH, notices: &[] })
 }
 

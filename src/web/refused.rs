@@ -29,7 +29,7 @@ impl<'a> Whose<'a> {
 
 /// Tells of a refusal, as loud as the catalogue says.
 pub fn tell(hub: &Hub, request: &HttpRequest, whose: Whose<'_>, code: ErrorCode, what: &str) {
-    telemetry::refused(whose.support_id, code, what);
+    telemetry::refused(whose.support_id, whose.client_id.map(ClientId::as_str), code, what);
     audit(hub, request, whose, code);
 }
 

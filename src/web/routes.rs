@@ -45,7 +45,7 @@ pub fn endpoints(sandbox: Sandbox) -> Vec<Endpoint> {
     let step = Some(Name::StepRefused);
     let logins = [
         at(path::AUTHORIZE, "GET, POST", asked, vec![read().to(authorize::get), submit().to(authorize::post)]),
-        at("/api/v1/authorize", "GET", asked, vec![read().to(authorize::older)]),
+        at("/api/v1/authorize", "GET", None, vec![read().to(authorize::older)]),
         at("/api/v2/interaction/{hash}", "GET", step, vec![read().to(login::look)]),
         at("/api/v2/interaction/{hash}/provider", "POST", step, vec![submit().to(login::choose)]),
         at("/api/v2/interaction/{hash}/forget", "POST", step, vec![submit().to(last_choice::forget)]),

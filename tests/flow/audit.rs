@@ -233,7 +233,8 @@ async fn blocks_and_files_are_told() {
     let set = hub.administer(TestRequest::post().uri("/admin/blocks").insert_header(bearer.clone()).set_payload(block)).await;
     let id = serde_json::from_str::<Value>(&set.body).unwrap()["block"]["id"].as_str().unwrap().to_owned();
     hub.administer(TestRequest::delete().uri(&format!("/admin/blocks/{id}")).insert_header(bearer)).await;
-    fs::write(hub.folder().join("data-providers/archive.toml"), archive().1.replace("\"A\"", "\"B\"")).unwrap();
+    let file = hub.folder().join("data-providers/archive.toml");
+    fs::write(&file, fs::read_to_string(&file).unwrap().replace("\"A\"", "\"B\"")).unwrap();
     hub.reread().await;
     fs::write(hub.folder().join("connectors/amandier.toml"), "nonsense").unwrap();
     hub.reread().await;
@@ -288,26 +289,27 @@ async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
 #[actix_web::test]
 async fn the_refusal_of_every_route_is_recorded() {
     let hub = hub().await;
-    let form = ("content-type", "application/x-www-form-urlencoded");
-    // Twice: no address takes a parameter that is repeated.
-    let repeated = "state=x&state=y&client_id=x&client_id=y&token=x&token=y&csrf=x&csrf=y";
+    // The first has a page for connectors that ask for a password, of which there is none here; the second shows its page to
+    // any state. Neither refuses anything but for the store.
+    let shown = [("GET", "/connectors/{connector}/login"), ("GET", "/api/v2/session/end/{connector}")];
     let mut refused = 0;
     for endpoint in routes::endpoints(Sandbox::On) {
         let Some(name) = endpoint.refusal else { continue };
-        let path = endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", "nowhere");
-        for method in endpoint.methods() {
+        let path = endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", "amandier");
+        for method in endpoint.methods().filter(|method| !shown.contains(&(method, endpoint.path))) {
             let request = match method {
-                "GET" => TestRequest::get().uri(&format!("{path}?{repeated}")),
-                _ => TestRequest::post().uri(&path).insert_header(form).set_payload(repeated),
+                // No address takes a parameter that is repeated, or a body that is no form.
+                "GET" => TestRequest::get().uri(&format!("{path}?state=x&state=y&client_id=x&client_id=y")),
+                _ => TestRequest::post().uri(&path).insert_header(("content-type", "text/plain")).set_payload("state=x"),
             };
             let answer = hub.send(request).await;
             assert!(answer.status >= 400, "{method} {path}: {}", answer.status);
             refused += 1;
             let names = hub.audit_names();
-            assert_eq!((names.len(), names.last().unwrap().as_str()), (refused, name.as_str()), "{method} {path}");
+            assert_eq!((names.len(), names.last().map(String::as_str)), (refused, Some(name.as_str())), "{method} {path}");
         }
     }
-    assert!(refused > 20, "{refused}");
+    assert!(refused > 15, "{refused}");
 }
 
 #[actix_web::test]

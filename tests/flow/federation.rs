@@ -163,10 +163,31 @@ secrets = [{{ env = "CLIENT_SECRET" }}]
     )
 }
 
+/// Writes a file. `{ env = "CLIENT_SECRET" }` in one of a connector, a service provider or a data provider stands for the
+/// same secret in that file's own folder, for it may refer to nothing else.
 pub fn put(folder: &Path, name: &str, bytes: &[u8]) {
-    let path = folder.join(name);
-    fs::create_dir_all(path.parent().unwrap()).unwrap();
-    // Key files must be their owner's alone.
-    let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).unwrap();
-    file.write_all(bytes).unwrap();
+    let create = |name: &str, bytes: &[u8]| {
+        let path = folder.join(name);
+        fs::create_dir_all(path.parent().unwrap()).unwrap();
+        // Key files must be their owner's alone.
+        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).unwrap();
+        file.write_all(bytes).unwrap();
+    };
+    match (own_secret(folder, name), std::str::from_utf8(bytes)) {
+        (Some(secret), Ok(text)) => {
+            let text = text.replace("env = \"CLIENT_SECRET\"", &format!("file = \"{secret}\""));
+            create(name, text.as_bytes());
+        }
+        _ => create(name, bytes),
+    }
+}
+
+/// Puts a secret where the file `name` may read it, and says where that is.
+pub fn own_secret(folder: &Path, name: &str) -> Option<String> {
+    let (kind, id) = name.strip_suffix(".toml")?.split_once('/')?;
+    let own = format!("secrets/{kind}/{id}");
+    fs::create_dir_all(folder.join(&own)).unwrap();
+    let path = format!("{own}/client.secret");
+    fs::write(folder.join(&path), SECRET).unwrap();
+    Some(path)
 }

@@ -269,7 +269,7 @@ async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() 
         let received = browser.authorize(&asking("archive", "eidas2").with("prompt", "none")).await.received();
         let at_archive = redeemed(&hub, "archive", &received).await["id_token"].as_str().unwrap().to_owned();
 
-        // Of another session of the same person, of another service provider, or changed: nobody speaks for this session.
+        // Of another session of the same person, of another service provider, or changed: none speaks for this session.
         let other = redeemed(&hub, "vault", &signed_in(&stranger, &asking("vault", "eidas2"), "angela", "eidas2").await).await;
         let changed = {
             let (mut parts, others): (Vec<&str>, Vec<&str>) = (sealed.split('.').collect(), at_archive.split('.').collect());

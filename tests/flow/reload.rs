@@ -13,6 +13,7 @@ impl TestHub {
     fn put(&self, file: &str, text: &str) {
         let path = self.folder().join(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
+        super::federation::own_secret(self.folder(), file);
         fs::write(path, text).unwrap();
     }
 
@@ -186,4 +187,62 @@ async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() 
     assert_eq!(hub.send(request).await.status, 401);
     assert_eq!(hub.browser().authorize(&Authorize::by("library")).await.answer.status, 400);
     assert!(hub.browser().authorize(&Authorize::by("bakery")).await.is_choice());
+}
+
+#[actix_web::test]
+async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_version() {
+    let hub = TestHub::start().await;
+    let provider = |secret: &str| {
+        format!(
+            "name = {{ en = \"Evil\" }}\nidentity = \"verified\"\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\nassumed_level = \"eidas1\"\n\
+             [kind.oidc]\nissuer = \"https://idp.example\"\nclient_id = \"hub\"\nclient_secret = {secret}\n"
+        )
+    };
+    let own = "{ file = \"secrets/connectors/evil/client.secret\" }";
+    hub.put("connectors/evil.toml", &provider(own));
+    hub.reread().await;
+    assert_eq!(hub.reload().complaints(), [""; 0]);
+    let before = hub.reload().outline();
+    for secret in [
+        "{ file = \"secrets/service-providers/bakery/client.secret\" }",
+        "{ file = \"secrets/connectors/evil/../../service-providers/bakery/client.secret\" }",
+        "{ env = \"ADMIN_TOKEN\" }",
+        "{ env = \"SUBJECT_KEY\" }",
+    ] {
+        hub.put("connectors/evil.toml", &provider(secret));
+        hub.reread().await;
+        let complaints = hub.reload().complaints();
+        assert!(
+            matches!(complaints.as_slice(), [line] if line.contains("evil.toml:7") && line.contains("refer to")),
+            "{complaints:?}"
+        );
+        assert_eq!(hub.reload().outline(), before, "{secret}");
+    }
+    assert!(hub.offered("bakery").await.contains(&"evil".to_owned()));
+}
+
+#[actix_web::test]
+async fn a_connector_dropped_in_without_verified_identities_is_served_and_reported() {
+    const SILENT: &str = r#"
+name = { en = "Silent account" }
+levels = { lowest = "eidas1", highest = "eidas1" }
+assumed_level = "eidas1"
+[kind.oidc]
+issuer = "https://127.0.0.1:1"
+client_id = "hub"
+client_secret = { env = "CLIENT_SECRET" }
+"#;
+    let hub = TestHub::start().await;
+    hub.put("connectors/silent.toml", SILENT);
+    hub.reread().await;
+    assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "silent"]);
+    let complaints = hub.reload().complaints();
+    assert!(
+        matches!(complaints.as_slice(), [line] if line.contains("silent.toml") && line.contains("identity is missing")),
+        "{complaints:?}"
+    );
+    assert!(hub.metrics.render().contains("passerelle_config_files_bad{kind=\"connector\"} 0"), "it is in use");
+    hub.put("connectors/silent.toml", &SILENT.replace("levels", "identity = \"verified\"\nlevels"));
+    hub.reread().await;
+    assert_eq!(hub.reload().complaints(), [""; 0]);
 }

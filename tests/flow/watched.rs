@@ -179,3 +179,19 @@ async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still
         assert!(metrics.contains(&line), "{line} is missing in\n{metrics}");
     }
 }
+
+#[actix_web::test]
+async fn a_proxy_that_the_configuration_does_not_name_is_one_line_without_an_address() {
+    let hub = TestHub::start().await;
+    let log = Log::begin();
+    for client in ["203.0.113.7", "203.0.113.8"] {
+        let request = actix_web::test::TestRequest::get().uri(&Authorize::by("bakery").url());
+        hub.send(request.insert_header(("x-forwarded-for", client))).await;
+    }
+    let lines = log.taken();
+    assert!(!format!("{lines:?}").contains("203.0.113"), "{lines:?}");
+    let is_advice = |line: &&Value| line["message"].as_str().is_some_and(|message| message.contains("public.trusted_proxies"));
+    let advice: Vec<&Value> = lines.iter().filter(is_advice).collect();
+    assert_eq!(advice.len(), 1, "{lines:?}");
+    assert_eq!(advice[0]["level"], "WARN");
+}

@@ -315,7 +315,7 @@ async fn the_status_says_what_is_degraded_and_how_to_mend_it() {
     let hub = TestHub::start().await;
     let status: Status = hub.told("/admin/status").await;
     let states: Vec<_> = status.checks.iter().map(|check| (check.name.as_str(), check.state)).collect();
-    let names = ["audit", "blocks", "clock", "config", "connectors", "keys", "limits", "register", "store"];
+    let names = ["audit", "blocks", "clock", "config", "connectors", "keys", "limits", "register", "store", "way_out"];
     assert_eq!(states, names.map(|name| (name, CheckState::Ok)));
     std::fs::write(hub.folder().join("connectors/amandier.toml"), "name = 1").unwrap();
     hub.reread().await;

@@ -1,6 +1,7 @@
 //! A configuration folder that a hub can start with, to be spoiled.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt as _;
 use std::path::Path;
 use std::process::{Command, Output};
 
@@ -33,6 +34,14 @@ const REGISTER: &str = "given_names,family_name,birthdate,gender,birthplace,birt
 pub fn passerelle(arguments: &[&str], folder: &Path) -> Output {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
     command.args(arguments).arg(folder).env(VARIABLE.0, VARIABLE.1).output().unwrap()
+}
+
+/// Writes what only this user may read.
+#[allow(dead_code, reason = "not every test that shares this folder writes a secret")]
+pub fn write_private(path: &Path, text: &str) {
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, text).unwrap();
+    fs::set_permissions(path, fs::Permissions::from_mode(0o600)).unwrap();
 }
 
 /// A configuration folder with keys, that `serve` would start with.

@@ -82,7 +82,7 @@ test('a log that was rewritten after its first checkpoint while the hub was down
     assert.match(text, new RegExp(`lines 3 to ${known + 12} are not, or no longer, as the hub wrote them`));
     assert.match(log.hub.log(), /Y500360/);
     const readyz = await fetch(`${log.hub.privateBase}/readyz`);
-    assert.equal(readyz.status, 200, 'a finding stops nobody from signing in');
+    assert.equal(readyz.status, 200, 'a finding keeps no one from signing in');
     assert.match(JSON.stringify((await readyz.json()).degraded.audit), /changed or cut while the hub was down/);
 
     await log.work();

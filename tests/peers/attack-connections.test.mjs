@@ -1,4 +1,4 @@
-// Clients that hold connections: slow heads, bodies that nobody reads, answers that nobody reads, more sockets than the
+// Clients that hold connections: slow heads, unread bodies, unread answers, more sockets than the
 // hub has descriptors, and bytes that are not HTTP. docs/limits.md, "Connections".
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
@@ -103,7 +103,7 @@ test('a request body at one byte a second is answered 408', async () => {
   assert.ok(sent <= 20, `${sent} bytes were taken`);
 });
 
-test('a chunked body that nobody reads is not drained without end', async (t) => {
+test('an unread chunked body is not drained without end', async (t) => {
   const endless = await connect();
   endless.socket.write(head('POST', JWKS, 'Transfer-Encoding: chunked'));
   const chunk = `10000${LINE}${'x'.repeat(65_536)}${LINE}`;

@@ -14,6 +14,8 @@ import { SignJWT, exportJWK, generateKeyPair } from 'jose';
 import { Browser, IDP_CLIENT, IDP_SECRET, choose, freePorts, program, random, startHub, text } from './harness.mjs';
 
 const SCOPES = ['openid', 'profile', 'email'];
+// The test's browser takes any certificate; the hub, which is another process, does not.
+process.env.NODE_TLS_REJECT_UNAUTHORIZED = '0';
 const HOSTILE_ACR = `1\u001b[2J\n${'x'.repeat(4000)}`;
 
 /** An authority of its own, and a server certificate for localhost by it. */
@@ -21,7 +23,7 @@ function certificates() {
   const folder = mkdtempSync(path.join(tmpdir(), 'passerelle-ca-'));
   const file = (name) => path.join(folder, name);
   const request = (name, ...more) => execFileSync('openssl', [
-    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '2', '-keyout', file(`${name}.key`), '-out', file(`${name}.pem`), ...more,
+    'req', '-x509', '-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-days', '30', '-keyout', file(`${name}.key`), '-out', file(`${name}.pem`), ...more,
   ], { stdio: 'pipe' });
   request('ca', '-subj', '/CN=Authority of the test');
   request('other-ca', '-subj', '/CN=Another authority');
@@ -99,6 +101,23 @@ scopes = ["openid", "profile", "email"]
 internal_hosts = ["localhost"]
 ${kind}
 `;
+const oauth2 = (issuer, ca) => `name = { en = "OAuth alone" }
+levels = { lowest = "eidas1", highest = "eidas1" }
+assumed_level = "eidas1"
+[kind.oauth2]
+issuer = ${text(issuer)}
+client_id = ${text(IDP_CLIENT)}
+client_secret = { file = "idp.secret" }
+subject_claim = "sub"
+auth_time = "callback"
+reauthentication_params = { prompt = "login" }
+internal_hosts = ["localhost"]
+${ca}
+[kind.oauth2.endpoints]
+authorization = "${issuer}/authorize"
+token = "${issuer}/token"
+userinfo = "${issuer}/userinfo"
+`;
 const SECRET = 'client_secret = { file = "idp.secret" }';
 const ASSUMED = 'assumed_level = "eidas1"';
 const BY_CA = { head: `${ASSUMED}\nignore_acr = true`, kind: `${SECRET}\nca = "ca.pem"` };
@@ -126,6 +145,8 @@ before(async () => {
       strict: connector(idp.issuer, { ...BY_CA, head: ASSUMED }),
       quiet: connector(idp.issuer, { ...BY_CA, head: 'acr = { send = false, eidas1 = ["1"] }' }),
       machine: connector(idp.issuer, { ...BY_CA, kind: SECRET }),
+      plain: oauth2(idp.issuer, 'ca = "ca.pem"'),
+      'plain-machine': oauth2(idp.issuer, ''),
     },
   });
   token = readFileSync(path.join(hub.folder, 'admin.token'), 'utf8');
@@ -193,6 +214,8 @@ test('an identity provider of a private authority is reached by ca, and by nothi
   }
   // The hub itself does not believe it without `ca` either, though another connector's `ca` names the authority.
   assert.match((await signIn('machine')).html, /Y020003/);
+  assert.ok((await signIn('plain')).stopped, 'oauth2 with ca');
+  assert.match((await signIn('plain-machine')).html, /Y020003/);
 });
 
 test('an unlisted acr beside assumed_level: check warns, the operator reads the value, ignore_acr signs in', async () => {
@@ -207,7 +230,7 @@ test('an unlisted acr beside assumed_level: check warns, the operator reads the 
   idp.behaviour = { claims: (claims) => ({ ...claims, acr: HOSTILE_ACR }) };
   const hostile = await operatorReads(await signIn('strict'), 'Y100001');
   assert.match(hostile.detail, /^[ -~]{1,300}$/);
-  assert.ok(!hostile.line.includes('\u001b') || !hostile.line.includes('[2J\n'), 'no control sequence of a stranger');
+  assert.ok(!hostile.line.includes('\u001b'), 'no control sequence of a stranger');
   assert.ok(!hostile.page.includes('xxxx'), 'the person reads no value');
 });
 

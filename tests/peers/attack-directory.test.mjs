@@ -26,7 +26,7 @@ before(async () => {
   sp = { id: 'ordinary', secret: random(32), redirectUri: `http://localhost:${port}/sp/ordinary/callback` };
   hub = await startHub('attack-directory', {
     port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"',
-    files: { 'ldap.password': ACCOUNT.password, 'ca.pem': directory.ca },
+    files: { 'town.secret': ACCOUNT.password, 'ca.pem': directory.ca },
     sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: ['openid'], extra: 'rules = "openid"\nconsent = "none"' }],
     connectors: {
       town: `name = { en = "Town hall" }
@@ -35,7 +35,7 @@ assumed_level = "eidas1"
 [kind.ldap]
 url = "ldaps://localhost:${directory.tlsPort}"
 bind_dn = "${ACCOUNT.dn}"
-bind_password = { file = "ldap.password" }
+bind_password = { file = "town.secret" }
 base_dn = "ou=people,${BASE}"
 attributes = ["givenName", "sn", "mail"]
 internal_hosts = ["localhost"]
@@ -92,5 +92,5 @@ test('one person with many made-up names makes the hub fail 20 binds, and no mor
   const statuses = [];
   for (let name = 0; name < 30; name += 1) statuses.push((await tryFrom('100.64.3.9', `made-up-${name}`, 'guess')).status);
   assert.deepEqual([statuses.filter((status) => status === 403).length, statuses.filter((status) => status === 429).length], [20, 10]);
-  assert.ok(await signsIn('203.0.113.7'), 'nobody else waits for that');
+  assert.ok(await signsIn('203.0.113.7'), 'others do not wait for that');
 });

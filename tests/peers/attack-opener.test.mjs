@@ -46,7 +46,7 @@ test("a service provider's pop-up keeps its opener through the login's pages", {
   assert.ok(popup.url().includes('/interaction/'), popup.url());
   assert.deepEqual([await sees(), await seen()], [true, true], 'choice page');
   // A refusal of the authorization request is a page of the login too.
-  await popup.goto(`${federation.hub.issuer}/authorize?client_id=nobody`);
+  await popup.goto(`${federation.hub.issuer}/authorize?client_id=unknown`);
   assert.deepEqual([await sees(), await seen()], [true, true], 'error page');
   await context.close();
 });

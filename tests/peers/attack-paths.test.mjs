@@ -33,7 +33,7 @@ const ask = (port, target, { method = 'GET', host = `localhost:${port}`, body } 
 const audit = () => readFileSync(path.join(hub.folder, 'audit/audit.jsonl'), 'utf8').split('\n').filter(Boolean).map((line) => JSON.parse(line));
 const wrong = { method: 'POST', body: 'grant_type=authorization_code&client_id=alpha&client_secret=guess&code=x&redirect_uri=y' };
 
-test('a percent-encoded address is served by nobody, so no refusal escapes the audit log', async () => {
+test('a percent-encoded address is not served, so no refusal escapes the audit log', async () => {
   const refusals = () => audit().filter((line) => line.event === 'token_refused').length;
   const until = async (count) => {
     for (let tries = 0; refusals() < count; tries += 1) {

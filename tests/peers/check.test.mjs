@@ -4,7 +4,7 @@ import { execFile } from 'node:child_process';
 import { writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { test } from 'node:test';
-import { IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, program, random, startHub } from './harness.mjs';
+import { IDP_CLIENT, IDP_SECRET, freePorts, oidcConnector, program, random, startHub, writeConnector } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 /** The exit code and the report of a file in the hub's folder. */
@@ -41,9 +41,9 @@ test('a real identity provider is examined: well, with a wrong secret, with a sl
     assert.deepEqual([good.code, amiss(good.report)], [2, ['certificate warning']], JSON.stringify(good.report, null, 1));
     assert.deepEqual(good.report.register[0], { name: 'redirect_uris', value: `http://localhost:${port}/api/v2/callback/good` });
 
-    const write = (name, content) => writeFileSync(path.join(hub.folder, name), content);
-    write('wrong.secret', 'not the secret');
-    write('wrong.toml', oidcConnector(bySecret.issuer, '', { secret: 'client_secret = { file = "wrong.secret" }' }));
+    const write = (name, content) => writeConnector(hub.folder, path.parse(name).name, content, name);
+    write('wrong.toml', oidcConnector(bySecret.issuer));
+    writeFileSync(path.join(hub.folder, 'wrong.secret'), 'not the secret');
     const wrong = await check(hub.folder, 'wrong.toml');
     assert.deepEqual([wrong.code, amiss(wrong.report)], [1, ['certificate warning', 'client-authentication fault']]);
 

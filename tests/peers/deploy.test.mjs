@@ -86,11 +86,14 @@ test('the pod: what is mounted is a configuration that passes, and the times agr
   mount(at('connectors'), files(path.join(deploy, 'kubernetes/connectors')));
   mount(at('service-providers'), files(path.join(deploy, 'kubernetes/service-providers')));
   const settings = read('kubernetes/settings/passerelle.toml');
-  const secrets = [read('kubernetes/settings/passerelle.toml'), read('kubernetes/connectors/example.toml')]
-    .flatMap((text) => [...text.matchAll(/"secrets\/([^"]+)"/g)].map(([, name]) => name));
+  const referred = (text, within) => [...text.matchAll(new RegExp(`"${within}/([^"]+)"`, 'g'))].map(([, name]) => name);
+  const secrets = referred(settings, 'secrets');
+  const ofConnector = referred(read('kubernetes/connectors/example.toml'), 'secrets/connectors/example');
+  assert.equal(ofConnector.length, 1);
   const documented = readFileSync(path.join(root, 'docs/deploying.md'), 'utf8');
-  for (const name of secrets) assert.ok(documented.includes(`--from-file=${name}`), `docs/deploying.md makes no Secret with ${name}`);
+  for (const name of [...secrets, ...ofConnector]) assert.ok(documented.includes(`--from-file=${name}`), `docs/deploying.md makes no Secret with ${name}`);
   mount(at('secrets'), Object.fromEntries(secrets.map((name) => [name, random(48)])));
+  mount(at('connector-example'), Object.fromEntries(ofConnector.map((name) => [name, random(48)])));
   for (const { subPath } of container.volumeMounts.filter((mounted) => mounted.subPath)) {
     cpSync(path.join(deploy, 'kubernetes/settings', subPath), path.join(etc, subPath));
   }

@@ -12,15 +12,15 @@ const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
  * { hub, idp, sps, sp, other, …, stop }. Service providers are { id, secret, redirectUri, postLogoutUri }: on standard `sp` and `other`,
  * and on both platforms those of `more`, which gives { secret, scopes, extra } by name, `extra` being lines of the file. They are
  * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
- * `configure`, as are settings.
+ * `configure`, as are settings. firewall: as for `startIdp`.
  */
-export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', files: moreFiles = {} } = {}) {
+export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', files: moreFiles = {}, firewall } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, postLogoutUri: `http://localhost:${port}/sp/${id}/out` });
   const files = platform === 'standard' ? { alpha: {}, beta: {}, ...more } : more;
   const sps = Object.fromEntries(Object.entries(files).map(([id, own]) => [id, { ...provider(id), ...own }]));
   const idp = await startIdp({
-    port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', amr,
+    port: idpPort, clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256', amr, firewall,
     redirectUris: [`http://localhost:${port}/api/v2/callback/real`],
     client: { post_logout_redirect_uris: [`http://localhost:${port}/api/v2/session/end/real`] },
   });

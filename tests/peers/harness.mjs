@@ -117,7 +117,10 @@ workers = 1
 reload_seconds = 1
 ${limits}
 `.replace(...(replace.length ? replace : ['', ''])));
-  for (const [name, content] of Object.entries(files)) write(name, content);
+  for (const [name, content] of Object.entries(files)) {
+    if (name.endsWith('.toml')) writeConnector(folder, path.parse(name).name, String(content), name);
+    else write(name, content);
+  }
   write('subject.key', random(48));
   write('admin.token', random(32));
   write('register.csv', REGISTER);
@@ -134,11 +137,17 @@ ${sp.extra ?? ''}
 `);
   }
   mkdirSync(path.join(folder, 'connectors'), { recursive: true });
-  for (const [id, content] of Object.entries(connectors)) write(`connectors/${id}.toml`, content);
-  write('idp.secret', IDP_SECRET);
+  for (const [id, content] of Object.entries(connectors)) writeConnector(folder, id, content);
   mkdirSync(path.join(folder, 'keys'), { recursive: true, mode: 0o700 });
   execFileSync(program, ['keys', 'new', '--dir', path.join(folder, 'keys')], { stdio: 'pipe' });
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
+}
+
+/** Writes a file of a connector, or another TOML file. In its text `idp.secret` stands for its own secret, ID.secret, for it may refer to no other. */
+export function writeConnector(folder, id, content, file = `connectors/${id}.toml`) {
+  mkdirSync(path.dirname(path.join(folder, file)), { recursive: true });
+  if (content.includes('"idp.secret"')) writeFileSync(path.join(folder, `${id}.secret`), IDP_SECRET, { mode: 0o600 });
+  writeFileSync(path.join(folder, file), content.replaceAll('"idp.secret"', text(`${id}.secret`)), { mode: 0o600 });
 }
 
 export const IDP_SECRET = 'upstream-secret-of-forty-characters-0123';

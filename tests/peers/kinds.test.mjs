@@ -14,13 +14,13 @@ import { Browser, IDP_CLIENT, IDP_SECRET, choose, formsOf, freePorts, random, se
 const SCOPES = ['openid', 'profile', 'email'];
 const HEAD = 'levels = { lowest = "eidas1", highest = "eidas1" }\nassumed_level = "eidas1"';
 
-const ldap = (url, more = '') => `name = { en = "Town hall", fr = "Mairie" }
+const ldap = (id, url, more = '') => `name = { en = "Town hall", fr = "Mairie" }
 ${HEAD}
 amr = ["pwd"]
 [kind.ldap]
 url = "${url}"
 bind_dn = "${ACCOUNT.dn}"
-bind_password = { file = "ldap.password" }
+bind_password = { file = "secrets/connectors/${id}/password" }
 base_dn = "ou=people,${BASE}"
 filter = "(|(uid={username})(employeeNumber={username}))"
 attributes = ["givenName", "sn", "mail"]
@@ -71,13 +71,13 @@ before(async () => {
   const tls = `ldaps://localhost:${directory.tlsPort}`;
   hub = await startHub('hub-kinds', {
     port, privatePort, register: '', settings: 'identity_source = "provider"\nsubject = "provider"\naudit.sink = "file"',
-    files: { 'ldap.password': ACCOUNT.password, 'ca.pem': directory.ca, 'other-ca.pem': directory.otherCa },
+    files: { ...Object.fromEntries(['town', 'begun', 'forged', 'dead'].map((id) => [`secrets/connectors/${id}/password`, ACCOUNT.password])), 'ca.pem': directory.ca, 'other-ca.pem': directory.otherCa },
     sps: [{ ...sp, redirectUris: [sp.redirectUri], scopes: SCOPES, extra: 'rules = "openid"\nconsent = "none"' }],
     connectors: {
-      town: ldap(tls, 'ca = "ca.pem"'),
-      begun: ldap(`ldap://localhost:${directory.port}`, 'starttls = true\nca = "ca.pem"'),
-      forged: ldap(tls, 'ca = "other-ca.pem"'),
-      dead: ldap(`ldaps://localhost:${dead}`, 'ca = "ca.pem"'),
+      town: ldap('town', tls, 'ca = "ca.pem"'),
+      begun: ldap('begun', `ldap://localhost:${directory.port}`, 'starttls = true\nca = "ca.pem"'),
+      forged: ldap('forged', tls, 'ca = "other-ca.pem"'),
+      dead: ldap('dead', `ldaps://localhost:${dead}`, 'ca = "ca.pem"'),
       hosting: `name = { en = "Code hosting" }
 ${HEAD}
 [kind.oauth2]
@@ -87,6 +87,7 @@ client_secret = { file = "idp.secret" }
 scopes = ["read:user"]
 subject_claim = "id"
 auth_time = "callback"
+reauthenticates = true
 reauthentication_params = { prompt = "select_account" }
 insecure_http = true
 internal_hosts = ["127.0.0.1"]

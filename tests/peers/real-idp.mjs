@@ -50,10 +50,11 @@ async function privateKeys() {
  * Listens on `port` of loopback as issuer `http://localhost:{port}`.
  * userinfoAlg: undefined for JSON, or `ES256` for a signed answer. amr: the methods the ID token states.
  * ordinary: an identity provider with the standard claims instead of a pivot identity, which states no level.
+ * firewall: sees each token request's form first, and may answer it with { status, type, body } instead of the provider.
  * client: more of the client's metadata, over the usual (an undefined member is taken out).
  * The returned `answers` are what its token and userinfo endpoints were asked and said.
  */
-export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, client = {} }) {
+export async function startIdp({ port, clientId, clientSecret, redirectUris, userinfoAlg, amr = ['pwd'], ordinary = false, client = {}, firewall }) {
   const issuer = `http://localhost:${port}`;
   const metadata = {
     client_id: clientId, client_secret: clientSecret, redirect_uris: redirectUris, grant_types: ['authorization_code'],
@@ -110,6 +111,16 @@ export async function startIdp({ port, clientId, clientSecret, redirectUris, use
 
   const answer = provider.callback();
   const server = createServer(async (request, response) => {
+    if (firewall && request.method === 'POST' && request.url === '/token') {
+      const chunks = [];
+      for await (const chunk of request) chunks.push(chunk);
+      request.body = Object.fromEntries(new URLSearchParams(Buffer.concat(chunks).toString()));
+      const refusal = firewall(request.body);
+      if (refusal) {
+        response.writeHead(refusal.status, { 'content-type': refusal.type ?? 'text/html' });
+        return response.end(refusal.body ?? '');
+      }
+    }
     if (!request.url.startsWith('/interaction/')) return answer(request, response);
     try {
       if (request.method === 'GET') {

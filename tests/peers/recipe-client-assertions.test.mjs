@@ -67,7 +67,7 @@ test('under federation rules the refusal names the setting, and the setting lets
     assert.deepEqual([refused.status, refused.error], [401, 'invalid_client'], library);
     assert.match(refused.error_description, /client_assertion_audiences/, library);
   }
-  // Both live ten minutes unless they are told otherwise, which the federation's rules don't allow: that is said next.
+  // By default both live ten minutes, which the federation's rules don't allow: the next refusal says so.
   for (const [library, [first]] of Object.entries(await signedByPython('listed'))) {
     assert.match((await redeem(first)).error_description, /five minutes/, library);
   }

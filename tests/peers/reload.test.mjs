@@ -5,7 +5,7 @@ import { readFileSync, rmSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { after, before, test } from 'node:test';
 import { discover, request, startFederation } from './federation.mjs';
-import { answerConsent, Browser, choose, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, root, startDemo } from './harness.mjs';
+import { answerConsent, Browser, choose, freePorts, IDP_CLIENT, IDP_SECRET, oidcConnector, program, root, startDemo, writeConnector } from './harness.mjs';
 import { startIdp } from './real-idp.mjs';
 
 let fed, client;
@@ -28,7 +28,7 @@ async function until(condition, what) {
 test('a connector file dropped in adds an identity provider, and removed takes it away, without a restart', async () => {
   const file = path.join(fed.hub.folder, 'connectors/dropped.toml');
   assert.deepEqual(await offered(), ['real']);
-  writeFileSync(file, oidcConnector(fed.idp.issuer));
+  writeConnector(fed.hub.folder, 'dropped', oidcConnector(fed.idp.issuer));
   await until(async () => (await offered()).includes('dropped'), 'the new connector');
   // A bad version keeps the last good one, and harms nobody else.
   writeFileSync(file, 'name = 3\n[kind.nonsense]\n');
@@ -84,7 +84,7 @@ test('a newcomer copies the template while the demo runs, signs in with a provid
     const fields = {
       'issuer = "https://idp.example.org"': `issuer = "${idp.issuer}"`,
       'client_id = "hub"': `client_id = "${IDP_CLIENT}"`,
-      'client_secret = { env = "EXAMPLE_IDP_SECRET" }': 'client_secret = { file = "mine.secret" }',
+      'client_secret = { env = "CONNECTOR_EXAMPLE__CLIENT_SECRET" }': 'client_secret = { file = "mine.secret" }',
       '# internal_hosts = []': 'internal_hosts = ["localhost"]',
       '# insecure_http = false': 'insecure_http = true',
     };

@@ -63,13 +63,14 @@ test('one that is down is greyed, told of once, and found to be back without a r
     backs.push([browser, `${fed.hub.issuer}/callback/real?${new URLSearchParams({ code: 'c', state, iss: fed.idp.issuer })}`]);
   }
   await idp.close();
-  for (const [browser, back] of backs) assert.match((await browser.open(back)).html, /Y020003/);
-  assert.equal(await circuit(), 'open');
+  for (const [browser, back] of backs) assert.match((await browser.open(back)).html, /Y020003|Y020100/);
+  // These came from one network, which opens no circuit: the hub's own probe does.
+  await until(async () => await circuit() === 'open', 'the open circuit');
   const page = await choicePage();
   assert.ok(!page.html.includes('value="real"') && page.html.includes('Out of order at the moment'), page.html);
-  const lines = fed.hub.log().split('\n').filter((line) => line.includes('is left alone'));
+  const lines = fed.hub.log().split('\n').filter((line) => line.includes('circuit opened'));
   assert.equal(lines.length, 1, lines.join('\n'));
-  assert.ok(lines[0].includes('Y020003 5') && lines[0].includes('connector=real'), lines[0]);
+  assert.ok(lines[0].includes('Y020003') && lines[0].includes('connector=real'), lines[0]);
 
   // Who logs out is not sent to where nobody answers.
   const out = { id_token_hint: hint, post_logout_redirect_uri: fed.sp.postLogoutUri, state: 'a-state-of-at-least-32-characters!' };
@@ -78,7 +79,6 @@ test('one that is down is greyed, told of once, and found to be back without a r
 
   idp = await startAgain();
   await until(async () => (await choicePage()).html.includes('value="real"'), 'its return to the choice');
-  // Only a login proves what logins failed at.
   await logIn();
   assert.equal(await circuit(), 'closed');
   assert.ok(!(await choicePage()).html.includes('Had a problem a moment ago'));

@@ -38,6 +38,7 @@ const ROOMY: Capacities = Capacities {
     assertions: 10_000,
     own_codes: 10_000,
     blocks: 10,
+    probes: 10,
 };
 
 fn at(seconds: u64) -> Timestamp {

@@ -1,5 +1,5 @@
 use std::collections::BTreeMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -14,21 +14,28 @@ use crate::store::redis::released_tests::{Sample, released};
 use crate::store::{Draft, Family, Key, Kind, Reach, Record, Replaced, StoreFault, Taken, Version};
 
 /// A store that can be switched off.
-struct Servers {
+pub(crate) struct Servers {
     inner: MemoryStore,
     away: AtomicBool,
+    asked: AtomicUsize,
 }
 
 impl Servers {
-    fn new() -> Arc<Self> {
-        Arc::new(Self { inner: MemoryStore::new(ROOMY), away: AtomicBool::new(false) })
+    pub(crate) fn new() -> Arc<Self> {
+        Arc::new(Self { inner: MemoryStore::new(ROOMY), away: AtomicBool::new(false), asked: AtomicUsize::new(0) })
     }
 
-    fn go(&self, away: bool) {
+    /// How many calls there were.
+    pub(crate) fn asked(&self) -> usize {
+        self.asked.load(Ordering::Relaxed)
+    }
+
+    pub(crate) fn go(&self, away: bool) {
         self.away.store(away, Ordering::Relaxed);
     }
 
     fn ask(&self) -> Result<&MemoryStore, StoreFault> {
+        self.asked.fetch_add(1, Ordering::Relaxed);
         if self.away.load(Ordering::Relaxed) { Err(StoreFault::Unavailable("cut off".into())) } else { Ok(&self.inner) }
     }
 

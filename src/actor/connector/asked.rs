@@ -1,10 +1,12 @@
 //! What a connector's actor is asked, and how each question is put to its connector.
 
+use std::sync::Arc;
+
 use actix::prelude::*;
 use tokio::time::Instant;
 use url::Url;
 
-use super::{ACTOR, ConnectorActor};
+use super::{ACTOR, ConnectorActor, Probe, ProbeReport};
 use crate::actor::health::Call;
 use crate::client_network::ClientNetwork;
 use crate::connector::ConnectorFault;
@@ -66,17 +68,30 @@ pub(super) struct End(pub Farewell);
 #[rtype(result = "Result<(), ConnectorFault>")]
 pub(super) struct Warm;
 
+/// A call of the hub's own; nobody's span and nobody's place.
+#[derive(Message)]
+#[rtype(result = "ProbeReport")]
+pub(super) struct RunProbe(pub Probe);
+
+impl Handler<RunProbe> for ConnectorActor {
+    type Result = Answer<ProbeReport>;
+    fn handle(&mut self, RunProbe(probe): RunProbe, _: &mut Self::Context) -> Self::Result {
+        let desk = Arc::clone(&self.desk);
+        Box::pin(async move { desk.probe(probe).await }.into_actor(self))
+    }
+}
+
 impl Asked for Begin {
     fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
         let Begin(departure) = self;
-        actor.call(Call::Begin, scope, move |desk| async move { desk.connector.begin(departure).await })
+        actor.call(Call::Begin, None, scope, move |desk| async move { desk.connector.begin(departure).await })
     }
 }
 
 impl Asked for Complete {
     fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
-        let Complete(attempt, arrival, _network) = self;
-        actor.call(Call::Complete, scope, move |desk| async move {
+        let Complete(attempt, arrival, network) = self;
+        actor.call(Call::Complete, Some(network), scope, move |desk| async move {
             let outcome = desk.connector.complete(attempt, arrival).await;
             if let (Ok(_), Some(seconds)) = (&outcome, desk.connector.skew_seconds()) {
                 #[expect(clippy::cast_precision_loss, reason = "a skew of 2^52 seconds is beyond every clock")]
@@ -90,7 +105,7 @@ impl Asked for Complete {
 impl Asked for SignIn {
     fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
         let SignIn(typed) = self;
-        actor.call(Call::SignIn, scope, move |desk| async move {
+        actor.call(Call::SignIn, Some(typed.network), scope, move |desk| async move {
             match desk.connector.password_page() {
                 Some(page) => page.sign_in(typed).await,
                 None => Err(ConnectorFault::new(ErrorCode::Internal, "this connector has no page with a password")),
@@ -102,13 +117,13 @@ impl Asked for SignIn {
 impl Asked for End {
     fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
         let End(farewell) = self;
-        actor.call(Call::End, scope, move |desk| async move { desk.connector.end(farewell).await })
+        actor.call(Call::End, None, scope, move |desk| async move { desk.connector.end(farewell).await })
     }
 }
 
 impl Asked for Warm {
     fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
-        actor.call(Call::Warm, scope, move |desk| async move {
+        actor.call(Call::Warm, None, scope, move |desk| async move {
             let outcome = desk.connector.warm().await;
             if let Err(fault) = &outcome {
                 tracing::warn!(connector = %desk.id, %fault, "the identity provider is not ready; it is asked again at the next login");

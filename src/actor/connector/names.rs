@@ -11,6 +11,7 @@ pub const fn label(call: Call) -> &'static str {
         Call::End => "end",
         Call::Warm => "warm",
         Call::Probe => "probe",
+        Call::LoginProbe => "login_probe",
     }
 }
 
@@ -23,5 +24,6 @@ pub const fn span_name(call: Call) -> &'static str {
         Call::End => "idp end",
         Call::Warm => "idp warm",
         Call::Probe => "idp probe",
+        Call::LoginProbe => "idp login_probe",
     }
 }

@@ -1,9 +1,10 @@
-//! Whose doing an outcome was. Only the identity provider's own count, for the circuit shuts everybody out.
+//! Whose doing an outcome was. Only the identity provider's own counts, since an open circuit affects everybody.
 //!
-//! Stops a person who wants an identity provider shut: what one browser can bring about at will (a forged callback, a
-//! made-up code, an authorization request that was changed on its way) counts for nothing.
+//! What a browser can bring about at will (a forged callback, a made-up code, a changed authorization request) counts for
+//! nothing. This table can't know every answer of every server to odd input, so that even what counts does not open a
+//! circuit by itself: `login_failures` demands several networks, and the prober decides.
 
-use super::breaker::Call;
+use super::circuit::Call;
 use crate::protocol::catalogue::{ErrorCode, Fault};
 
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -17,7 +18,7 @@ pub enum Verdict {
 
 pub fn verdict(call: Call, outcome: Result<(), ErrorCode>) -> Verdict {
     match (outcome, call) {
-        (Ok(()), Call::Complete | Call::SignIn | Call::Probe) => Verdict::Well,
+        (Ok(()), Call::Complete | Call::SignIn | Call::Probe | Call::LoginProbe) => Verdict::Well,
         // Mostly answered from what is kept here: no proof of life.
         (Ok(()), Call::Begin | Call::End | Call::Warm) => Verdict::Neither,
         (Err(code), _) if is_the_providers(code) => Verdict::Ill(code),
@@ -46,6 +47,8 @@ const fn is_ours(code: ErrorCode) -> bool {
             | E::RegisterIdentity
             | E::IdentityIncomplete
             | E::IdentityMalformed
+            // It answers, and asks the hub to wait.
+            | E::IdpThrottled
             // About one account there.
             | E::UserinfoSubjectMissing
             | E::LdapSubject
@@ -58,7 +61,8 @@ const fn a_browser_can_cause(code: ErrorCode) -> bool {
     matches!(
         code,
         // A callback is a request of the browser's: any `error`, `iss` or `code` may stand in it.
-        E::IdpError | E::IdpStateUnusable | E::IdpCallbackMalformed | E::IdpIssMissing | E::IdpIssWrong | E::IdpCodeRefused
+        E::IdpError | E::IdpStateUnusable | E::IdpCallbackMalformed | E::IdpCodeMalformed | E::IdpIssMissing
+            | E::IdpIssWrong | E::IdpCodeRefused
         // Another login's code, or `nonce`, `scope`, `prompt`, `max_age` or `acr_values` changed on the way.
             | E::IdTokenNonce | E::IdTokenMissing | E::IdTokenAuthTime | E::ReauthenticationNotProven | E::PromptLoginIgnored
             | E::AcrUnlisted | E::AcrMissing | E::AcrTooLow | E::UserinfoRefused

@@ -1,42 +1,79 @@
 use proptest::prelude::*;
 
 use super::blame::is_the_providers;
-use super::breaker::{FIRST_PAUSE, LEAST, LONGEST_PAUSE, QUIET, REFILL, TRIALS};
+use super::circuit::LONGEST_PAUSE;
 use super::*;
 use crate::protocol::catalogue::Fault;
 
-const T0: Timestamp = Timestamp::from_seconds(1_700_000_000);
-const TOOK: Duration = Duration::from_millis(40);
-const DEAD: ErrorCode = ErrorCode::IdpUnreachable;
+pub(super) const T0: Timestamp = Timestamp::from_seconds(1_700_000_000);
+pub(super) const TOOK: Duration = Duration::from_millis(40);
+pub(super) const DEAD: ErrorCode = ErrorCode::IdpUnreachable;
+
+pub(super) fn net(network: u32) -> ClientNetwork {
+    let [_, a, b, c] = network.to_be_bytes();
+    ClientNetwork::containing([10 + a, b, c, 1].into())
+}
 
 /// An identity provider's health, and the time.
-struct Stage {
-    health: Arc<Health>,
-    now: Timestamp,
+pub(super) struct Stage {
+    pub health: Arc<Health>,
+    pub now: Timestamp,
 }
 
 impl Stage {
-    fn new() -> Self {
+    pub fn new() -> Self {
         Self { health: Arc::default(), now: T0 }
     }
 
-    fn wait(&mut self, by: Duration) {
+    pub fn wait(&mut self, by: Duration) {
         self.now = self.now + by;
     }
 
-    fn ask(&self, call: Call) -> Option<Pass> {
+    pub fn ask(&self, call: Call) -> Option<Pass> {
         self.health.admit(call, self.now)
     }
 
-    fn call(&self, call: Call, outcome: Result<(), ErrorCode>) -> Option<Turn> {
-        self.ask(call).expect("it is not let through").settle(outcome, TOOK, self.now)
+    pub fn call(&self, call: Call, outcome: Result<(), ErrorCode>, network: u32) -> Option<Turn> {
+        self.ask(call).expect("it is not let through").settle(outcome, Some(net(network)), TOOK, self.now)
     }
 
-    fn fail(&self, call: Call, times: u32) -> Option<Turn> {
-        (0..times).fold(None, |_, _| self.call(call, Err(DEAD)))
+    /// A login from this network, as far as one is let through.
+    pub fn login(&self, outcome: Result<(), ErrorCode>, network: u32) {
+        if let Some(pass) = self.ask(Call::Complete) {
+            pass.settle(outcome, Some(net(network)), TOOK, self.now);
+        }
+        self.decide();
     }
 
-    fn condition(&self) -> Condition {
+    /// What the prober does while others work.
+    pub fn decide(&self) {
+        let evidence = self.health.evidence(self.now);
+        if let Some((cause, _)) = evidence.condemned.filter(|_| !evidence.is_open) {
+            self.health.open(cause, self.now);
+        }
+    }
+
+    pub fn documents(&self, outcome: ProbeOutcome) -> Option<Turn> {
+        let closed = self.health.record_documents(outcome, false, TOOK, self.now);
+        self.decide();
+        closed
+    }
+
+    pub fn login_probe(&self, outcome: ProbeOutcome) {
+        self.health.record_login_probe(outcome, TOOK, self.now);
+        self.decide();
+    }
+
+    pub fn open_by_logins(&self) {
+        (0..5).for_each(|network| self.login(Err(DEAD), network));
+        assert_eq!((self.condition(), self.cause()), (Condition::Open, Some(Cause::Logins)));
+    }
+
+    pub fn cause(&self) -> Option<Cause> {
+        self.health.state().circuit.cause()
+    }
+
+    pub fn condition(&self) -> Condition {
         self.health.view(self.now).condition
     }
 }
@@ -100,6 +137,8 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::RegisterContract,
         E::RegisterBusy,
         E::RegisterIdentity,
+        // It answers, and limits the hub.
+        E::IdpThrottled,
         // About one person.
         E::IdentityIncomplete,
         E::IdentityMalformed,
@@ -109,6 +148,7 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         E::IdpError,
         E::IdpStateUnusable,
         E::IdpCallbackMalformed,
+        E::IdpCodeMalformed,
         E::IdpIssMissing,
         E::IdpIssWrong,
         E::IdpCodeRefused,
@@ -129,160 +169,6 @@ fn every_upstream_code_is_either_the_providers_doing_or_not() {
         }
         assert_eq!(is_the_providers(*code), theirs, "{code:?}");
     }
-}
-
-#[test]
-fn nobody_shuts_an_identity_provider_with_forged_callbacks() {
-    let stage = Stage::new();
-    let forged = [ErrorCode::IdpError, ErrorCode::IdpIssWrong, ErrorCode::IdpCodeRefused, ErrorCode::IdTokenNonce];
-    for code in forged.into_iter().cycle().take(1000).chain([ErrorCode::IdpDenied; 100]) {
-        assert_eq!(stage.call(Call::Complete, Err(code)), None);
-    }
-    assert_eq!(stage.health.standing(stage.now), Standing::Well);
-    assert_eq!(stage.health.view(stage.now).tally, Tally::default());
-}
-
-#[test]
-fn answers_from_memory_do_not_thin_out_failures() {
-    let stage = Stage::new();
-    for _ in 0..1000 {
-        stage.call(Call::Begin, Ok(()));
-    }
-    let turn = stage.fail(Call::Complete, LEAST).unwrap();
-    assert_eq!((turn.to, turn.pause, turn.tally.ill), (Condition::Open, Some(FIRST_PAUSE), LEAST));
-    assert_eq!(turn.reasons, [(DEAD, LEAST)]);
-    assert!(stage.ask(Call::Begin).is_none() && stage.ask(Call::Complete).is_none() && stage.ask(Call::End).is_none());
-}
-
-#[test]
-fn a_few_failures_among_many_logins_open_nothing() {
-    let stage = Stage::new();
-    for _ in 0..40 {
-        stage.call(Call::Complete, Ok(()));
-    }
-    assert_eq!(stage.fail(Call::Complete, 39), None);
-    assert_eq!(stage.fail(Call::Complete, 1).unwrap().to, Condition::Open, "half of all");
-}
-
-#[test]
-fn what_happened_more_than_a_minute_ago_is_forgotten() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Complete, LEAST - 1);
-    stage.wait(Duration::from_secs(60));
-    assert_eq!(stage.fail(Call::Complete, LEAST - 1), None);
-    assert_eq!(stage.health.view(stage.now).tally.ill, LEAST - 1);
-}
-
-#[test]
-fn a_probe_proves_that_documents_are_back_and_nobody_else_tries_meanwhile() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Begin, LEAST);
-    assert_eq!(stage.health.probe_in(stage.now), Some(FIRST_PAUSE / 2));
-    stage.wait(FIRST_PAUSE / 2);
-    let probe = stage.ask(Call::Probe).unwrap();
-    stage.wait(FIRST_PAUSE);
-    assert_eq!(stage.health.standing(stage.now), Standing::Failing, "the pause is over, but the probe is still out");
-    assert!(stage.ask(Call::Begin).is_none() && stage.ask(Call::Probe).is_none());
-    assert_eq!(probe.settle(Ok(()), TOOK, stage.now).unwrap().to, Condition::Closed);
-    assert_eq!(stage.health.standing(stage.now), Standing::Well);
-    assert_eq!(stage.fail(Call::Begin, LEAST - 1), None, "old failures are forgiven");
-}
-
-#[test]
-fn failed_probes_make_the_pause_grow_to_a_minute() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Begin, LEAST);
-    for pause in [5, 10, 20, 40, 60, 60] {
-        let pause = Duration::from_secs(pause);
-        assert_eq!(stage.health.probe_in(stage.now), Some(pause / 2));
-        stage.wait(pause / 2);
-        assert_eq!(stage.call(Call::Probe, Err(ErrorCode::IdpTimeout)), None, "no news");
-        assert_eq!(stage.condition(), Condition::Open);
-    }
-    stage.wait(LONGEST_PAUSE);
-    assert_eq!(stage.health.standing(stage.now), Standing::OnTrial);
-}
-
-#[test]
-fn where_logins_failed_a_probe_lets_some_try_and_only_a_login_proves_it_well() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Complete, LEAST);
-    stage.wait(FIRST_PAUSE / 2);
-    assert_eq!(stage.call(Call::Probe, Ok(())).unwrap().to, Condition::HalfOpen);
-    assert_eq!(stage.health.standing(stage.now), Standing::OnTrial);
-    assert_eq!(stage.health.probe_in(stage.now), None);
-    for _ in 0..TRIALS {
-        assert_eq!(stage.call(Call::Begin, Ok(())), None, "it may have been answered from memory");
-    }
-    assert_eq!(stage.health.standing(stage.now), Standing::Failing, "enough people have been sent off");
-    assert!(stage.ask(Call::Begin).is_none());
-    stage.wait(REFILL);
-    assert_eq!(stage.health.standing(stage.now), Standing::OnTrial);
-    assert_eq!(stage.call(Call::Complete, Ok(())).unwrap().to, Condition::Closed);
-}
-
-#[test]
-fn a_failed_trial_opens_it_again_for_twice_as_long() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Complete, LEAST);
-    stage.wait(FIRST_PAUSE);
-    assert_eq!(stage.health.standing(stage.now), Standing::OnTrial, "without a probe too");
-    let passes: Vec<_> = (0..TRIALS).map(|_| stage.ask(Call::Complete).unwrap()).collect();
-    assert!(stage.ask(Call::Complete).is_none(), "no more at once");
-    let mut passes = passes.into_iter();
-    let turn = passes.next().unwrap().settle(Err(DEAD), TOOK, stage.now).unwrap();
-    assert_eq!((turn.to, turn.pause), (Condition::Open, Some(FIRST_PAUSE * 2)));
-    // Those that were out have no say any more, good or bad.
-    assert_eq!(passes.next().unwrap().settle(Ok(()), TOOK, stage.now), None);
-    assert_eq!(passes.next().unwrap().settle(Err(DEAD), TOOK, stage.now), None);
-    assert_eq!(stage.condition(), Condition::Open);
-}
-
-#[test]
-fn a_trial_that_was_given_up_or_was_somebody_elses_doing_makes_room() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Complete, LEAST);
-    stage.wait(FIRST_PAUSE);
-    for _ in 0..TRIALS * 3 {
-        drop(stage.ask(Call::Complete).unwrap());
-        stage.call(Call::Complete, Err(ErrorCode::IdpDenied));
-    }
-    assert_eq!(stage.condition(), Condition::HalfOpen);
-    let stage = Stage::new();
-    stage.fail(Call::Begin, LEAST);
-    drop(stage.ask(Call::Probe).unwrap());
-    assert!(stage.ask(Call::Probe).is_some(), "a probe that was given up is made again");
-}
-
-#[test]
-fn nobody_comes_and_nothing_speaks_against_it_any_more() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Complete, LEAST);
-    stage.wait(FIRST_PAUSE / 2);
-    stage.call(Call::Probe, Ok(()));
-    stage.wait(QUIET);
-    assert_eq!((stage.condition(), stage.health.standing(stage.now)), (Condition::Closed, Standing::Well));
-    assert_eq!(stage.fail(Call::Complete, LEAST - 1), None);
-}
-
-#[test]
-fn a_logout_is_not_sent_to_one_that_fails_and_is_no_trial() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Begin, LEAST);
-    assert!(stage.ask(Call::End).is_none());
-    stage.wait(FIRST_PAUSE);
-    assert_eq!(stage.call(Call::End, Ok(())), None);
-    assert_eq!(stage.condition(), Condition::HalfOpen);
-}
-
-#[test]
-fn a_clock_that_is_set_back_shuts_nobody_out_for_long() {
-    let mut stage = Stage::new();
-    stage.fail(Call::Complete, LEAST);
-    stage.now = T0 - Duration::from_secs(86_400);
-    assert_eq!(stage.health.standing(stage.now), Standing::OnTrial);
-    assert_eq!(stage.health.view(stage.now).tally, Tally::default(), "what is ahead of us did not happen yet");
-    assert!(stage.ask(Call::Begin).is_some());
 }
 
 #[test]
@@ -313,10 +199,6 @@ fn outcome() -> impl Strategy<Value = Result<(), ErrorCode>> {
     prop_oneof![Just(Ok(())), Just(Err(DEAD)), Just(Err(ErrorCode::IdpTimeout)), Just(Err(ErrorCode::IdpDenied))]
 }
 
-fn any_call() -> impl Strategy<Value = Call> {
-    prop_oneof![Just(Call::Begin), Just(Call::Complete), Just(Call::SignIn), Just(Call::End), Just(Call::Warm), Just(Call::Probe)]
-}
-
 proptest! {
     /// The window says what a list of everything would say of the last nine to ten slots.
     #[test]
@@ -336,41 +218,60 @@ proptest! {
         }
     }
 
-    /// Whatever happens in whatever order: never more trials than allowed, open means that nobody is sent there, what is
-    /// offered is let through, and an identity provider that is well again is found out in the end.
+    /// Whatever one network sends, in whatever order, among whatever other people do from theirs: the circuit is at every
+    /// moment as it would be had that network sent each of its failures as nothing but one vote a minute, which is none.
     #[test]
-    fn whatever_happens_the_circuit_keeps_its_word(
-        steps in prop::collection::vec((0_u64..15_000, any_call(), outcome(), 0_usize..6), 1..150),
+    fn whatever_one_network_sends_opens_no_circuit_and_keeps_none_open(
+        steps in prop::collection::vec((0_u64..15_000, outcome(), 0_u8..4), 1..300),
     ) {
         let mut stage = Stage::new();
-        let mut out: Vec<(Call, Result<(), ErrorCode>, Pass)> = Vec::new();
-        for (wait, call, outcome, settle) in steps {
+        for (wait, outcome, what) in steps {
             stage.wait(Duration::from_millis(wait));
-            let standing = stage.health.standing(stage.now);
-            match standing {
-                Standing::Failing => prop_assert!(stage.health.refuses(Call::Begin, stage.now)),
-                Standing::OnTrial | Standing::Well => prop_assert!(!stage.health.refuses(Call::Begin, stage.now)),
+            match what {
+                0 => drop(stage.ask(Call::Begin)),
+                // Its token endpoint works, and the hub sees that.
+                1 if stage.health.wants_login_probe(stage.now) => stage.login_probe(ProbeOutcome::Succeeded),
+                _ => stage.login(outcome, 7),
             }
-            let before = stage.condition();
-            if let Some(pass) = stage.ask(call) {
-                prop_assert!(before != Condition::Open || call == Call::Probe);
-                out.push((call, outcome, pass));
-            }
-            if settle < out.len() {
-                let (_, outcome, pass) = out.swap_remove(settle);
-                pass.settle(outcome, TOOK, stage.now);
-            }
-            prop_assert!(stage.health.state().breaker.trials_out() <= TRIALS);
+            prop_assert_eq!(stage.condition(), Condition::Closed);
         }
-        // From here on it is well: probes and people find it so.
-        drop(out);
+        // The same where it had failed a moment ago.
+        stage.wait(Duration::from_secs(61));
+        (10..30).for_each(|network| stage.login(Err(DEAD), network));
+        prop_assert_eq!(stage.condition(), Condition::Open);
+        for _ in 0..40 {
+            stage.wait(Duration::from_secs(10));
+            stage.login(Err(DEAD), 7);
+            if stage.health.wants_login_probe(stage.now) {
+                stage.login_probe(ProbeOutcome::Succeeded);
+            }
+        }
+        prop_assert_ne!(stage.condition(), Condition::Open);
+    }
+
+    /// Whatever happens in whatever order: what is offered is let through, and what works again is found to.
+    #[test]
+    fn whatever_happens_the_circuit_keeps_its_word(
+        steps in prop::collection::vec((0_u64..15_000, 0_u8..5, outcome(), 0_u32..12), 1..200),
+    ) {
+        let mut stage = Stage::new();
+        let probed = |outcome: Result<(), ErrorCode>| outcome.map_or_else(ProbeOutcome::Failed, |()| ProbeOutcome::Succeeded);
+        for (wait, what, outcome, network) in steps {
+            stage.wait(Duration::from_millis(wait));
+            let is_failing = stage.health.standing(stage.now) == Standing::Failing;
+            prop_assert_eq!(stage.health.refuses(Call::Begin, stage.now), is_failing);
+            prop_assert_eq!(stage.ask(Call::Complete).is_none(), is_failing);
+            match what {
+                0 => drop(stage.documents(probed(outcome))),
+                1 => stage.login_probe(probed(outcome)),
+                _ => stage.login(outcome, network),
+            }
+        }
         for _ in 0..20 {
             stage.wait(LONGEST_PAUSE);
-            for call in [Call::Probe, Call::Complete] {
-                if let Some(pass) = stage.ask(call) {
-                    pass.settle(Ok(()), TOOK, stage.now);
-                }
-            }
+            stage.documents(ProbeOutcome::Succeeded);
+            stage.login_probe(ProbeOutcome::Succeeded);
+            stage.login(Ok(()), 1);
         }
         prop_assert_eq!(stage.condition(), Condition::Closed);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use super::breaker::Call;
+use super::circuit::Call;
 use crate::env::Timestamp;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -31,8 +31,8 @@ struct Slot {
 pub struct Tally {
     pub well: u32,
     pub ill: u32,
-    /// Of `ill`: those in the course of a login's callback, which only another login can prove mended.
-    pub of_logins: u32,
+    /// Of `well`: logins.
+    pub login_successes: u32,
 }
 
 /// Times that so many of all calls stayed within, at most half too long.
@@ -80,10 +80,12 @@ impl Window {
             *count = count.saturating_add(1);
         }
         match outcome {
-            Ok(()) => slot.tally.well = slot.tally.well.saturating_add(1),
+            Ok(()) => {
+                slot.tally.well = slot.tally.well.saturating_add(1);
+                slot.tally.login_successes = slot.tally.login_successes.saturating_add(u32::from(call.is_a_login()));
+            }
             Err(code) => {
                 slot.tally.ill = slot.tally.ill.saturating_add(1);
-                slot.tally.of_logins = slot.tally.of_logins.saturating_add(u32::from(call.is_a_login()));
                 count(&mut slot.reasons, code);
             }
         }
@@ -93,7 +95,7 @@ impl Window {
         self.live(now).fold(Tally::default(), |sum, slot| Tally {
             well: sum.well.saturating_add(slot.tally.well),
             ill: sum.ill.saturating_add(slot.tally.ill),
-            of_logins: sum.of_logins.saturating_add(slot.tally.of_logins),
+            login_successes: sum.login_successes.saturating_add(slot.tally.login_successes),
         })
     }
 

@@ -159,7 +159,7 @@ impl ConnectorRow {
             (ConnectorState::On, Some(health)) => match health.circuit {
                 Circuit::Open => ConnectorStanding::Down,
                 Circuit::HalfOpen => ConnectorStanding::Tried,
-                Circuit::Closed if health.failure_ratio >= 0.5 => ConnectorStanding::Failing,
+                Circuit::Closed if health.failure_ratio >= 0.5 && health.failures() >= MIN_FAILURES => ConnectorStanding::Failing,
                 Circuit::Closed => ConnectorStanding::Well,
             },
         }
@@ -324,7 +324,14 @@ fn in_force<'a>(
     blocks::in_force(of(connector, commanded, id).map(|(_, block)| block), id, client_id, now)
 }
 
+/// Fewer failures in the last minute are bad luck, or one browser's doing.
+const MIN_FAILURES: u32 = 3;
+
 impl HealthRow {
+    fn failures(&self) -> u32 {
+        self.reasons.iter().map(|(_, count)| *count).sum()
+    }
+
     fn of(view: View, skew_seconds: Option<i64>) -> Self {
         Self {
             circuit: match view.condition {

@@ -70,7 +70,9 @@ pub async fn connector(
         findings.push(Finding::ok("file", "it is well formed"));
     }
     let (mut register, mut followed) = (Vec::new(), None);
+    let path = file;
     if let Some(file) = &draft.file {
+        findings.extend(around.warnings(path, file).iter().filter_map(of_warning));
         register = to_register(&draft.id, file, around);
         if let Some(sample) = sample {
             match json::parse_object(sample) {
@@ -97,6 +99,12 @@ fn of_problem(problem: &Problem) -> Finding {
     let place = problem.line.map_or_else(|| problem.file.clone(), |line| format!("{}:{line}", problem.file));
     let key = if problem.key.is_empty() { String::new() } else { format!("{}: ", problem.key) };
     Finding::fault("file", format!("{place}: {key}{}", problem.what), problem.mend.clone())
+}
+
+/// Named after the first level of the key. That TLS is missing is found where the identity provider is asked.
+fn of_warning(problem: &Problem) -> Option<Finding> {
+    let name = ["category", "levels"].into_iter().find(|name| problem.key.starts_with(name))?;
+    Some(Finding::warning(name, format!("{} {}", problem.key, problem.what), problem.mend.clone()))
 }
 
 fn rules(around: &Surroundings) -> Rules {

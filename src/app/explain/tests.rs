@@ -173,3 +173,20 @@ fn an_essential_acr_of_claims_goes_before_acr_values() {
     let broken = authorize::level_asked("eidas2", Some("{"), Rules::Federation, Platform::High);
     assert_eq!(judge(Platform::High, broken, &ON, &wide()), Verdict::Refused(ErrorCode::ClaimsMalformed));
 }
+
+#[test]
+fn an_answer_above_the_essential_values_is_explained_as_refused() {
+    let claims = Some(r#"{"id_token":{"acr":{"essential":true,"values":["eidas2"]}}}"#);
+    let asked = authorize::level_asked("eidas2", claims, Rules::Federation, Platform::High);
+    let Verdict::Open(way) = judge(Platform::High, asked, &ON, &wide()) else { panic!() };
+    let of = |value: &str| way.answers.iter().find(|(returned, _)| *returned == Returned::Listed(value.into())).unwrap().1;
+    assert_eq!((of("loa2"), of("high")), (Ok(Eidas2), Err(LevelFault::NotRequired { obtained: Eidas3 })));
+}
+
+#[test]
+fn a_connector_without_a_proof_of_time_is_explained_as_not_offered_where_one_is_demanded() {
+    let unproven = gate::Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: false };
+    let line = "with prompt=login or max_age it is greyed";
+    assert!(words(Platform::Standard, "eidas1", &gate::Facts { connector: unproven, ..ON }, &wide()).contains(line));
+    assert!(!words(Platform::Standard, "eidas1", &ON, &wide()).contains(line));
+}

@@ -11,6 +11,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use self::watch::{QUIET, Watch};
 use super::counted::Naming;
+use super::keys::SharedKeys;
 use super::prepare::{Publication, plan};
 use super::{BuildFault, audit};
 use crate::actor::registry::{Plan, RegistryHandle, Switch};
@@ -23,6 +24,7 @@ use crate::env::Env;
 use crate::grant::client_keys::KeyDirectory;
 use crate::ids::ConnectorId;
 use crate::telemetry::Metrics;
+use crate::web::admin::KeyReload as _;
 
 /// What the files are followed with.
 pub(super) struct Follower {
@@ -34,6 +36,8 @@ pub(super) struct Follower {
     pub publication: Publication,
     pub registry: RegistryHandle,
     pub client_keys: Arc<KeyDirectory>,
+    /// The hub's own, which are read at the same occasion.
+    pub own_keys: SharedKeys,
     pub metrics: Arc<Metrics>,
     pub audit: Audit,
     pub env: Env,
@@ -46,6 +50,7 @@ pub(super) struct Follower {
 pub struct Reload {
     shown: Arc<ArcSwap<Shown>>,
     now: mpsc::Sender<oneshot::Sender<()>>,
+    own_keys: SharedKeys,
 }
 
 #[derive(Default)]
@@ -67,8 +72,10 @@ impl Reload {
         self.shown.load().complaints.clone()
     }
 
-    /// Has the files read without waiting for an occasion, and comes back when what they say is in use.
+    /// Has the files and the hub's keys read without waiting for an occasion, and comes back when what they say is in use.
     pub async fn now(&self) {
+        // Keys that can't be read are complained of by the probes; the files have nothing to do with them.
+        let _complaint = self.own_keys.reload().await;
         let (done, is_done) = oneshot::channel();
         if self.now.send(done).await.is_ok() {
             // An error means that nobody follows any more: there is nothing to wait for.
@@ -82,8 +89,9 @@ impl Follower {
     pub(super) fn start(self) -> Reload {
         let (now, asked) = mpsc::channel(1);
         let outline = self.files.outline();
+        let refused = self.files.refused();
         let running = self.files.connectors().into_iter().map(|(id, (_, fields))| (id, fields)).collect();
-        let shown = Arc::new(ArcSwap::from_pointee(Shown { outline, complaints: Vec::new() }));
+        let shown = Arc::new(ArcSwap::from_pointee(Shown { outline, complaints: in_lines(&refused) }));
         let following = Following {
             naming: self.naming,
             settings: self.files.settings(),
@@ -96,10 +104,11 @@ impl Follower {
             env: self.env,
             running,
             told: BTreeMap::new(),
+            refused,
             shown: Arc::clone(&shown),
         };
         actix::spawn(following.follow(self.round, asked));
-        Reload { shown, now }
+        Reload { shown, now, own_keys: self.own_keys }
     }
 }
 
@@ -116,6 +125,8 @@ struct Following {
     running: BTreeMap<ConnectorId, Arc<Fields>>,
     /// What was said of each file when it was last said.
     told: BTreeMap<String, Vec<Problem>>,
+    /// What `passerelle check` refuses, as last logged: the start logs the first of it.
+    refused: Vec<Problem>,
     settings: Option<[u8; 32]>,
     shown: Arc<ArcSwap<Shown>>,
 }
@@ -131,6 +142,7 @@ struct Read {
     found: Found,
     outline: Outline,
     complaints: Vec<Problem>,
+    refused: Vec<Problem>,
     bad: [(Sort, usize); 5],
     settings: Option<[u8; 32]>,
     /// Only if something has changed.
@@ -185,6 +197,9 @@ impl Following {
             }
         };
         self.tell(&read.complaints);
+        for problem in read.refused.iter().filter(|problem| !self.refused.contains(problem)) {
+            tracing::warn!(problem = problem.in_line(), "refused by `passerelle check`, and served all the same");
+        }
         for (sort, count) in read.bad {
             self.metrics.config_files_bad(sort.as_str(), count);
         }
@@ -192,7 +207,8 @@ impl Following {
             self.settings = read.settings;
             tracing::warn!("passerelle.toml has changed: it is read by a restart only");
         }
-        let complaints = read.complaints.iter().map(Problem::in_line).collect();
+        let complaints = in_lines(read.complaints.iter().chain(&read.refused));
+        self.refused = read.refused;
         let outcome = match read.next {
             None => "unchanged",
             Some(next) => match self.switch(next, &read.outline).await {
@@ -248,6 +264,10 @@ impl Following {
     }
 }
 
+fn in_lines<'a>(problems: impl IntoIterator<Item = &'a Problem>) -> Vec<String> {
+    problems.into_iter().map(Problem::in_line).collect()
+}
+
 fn read(files: &mut Files, building: &Building, running: &BTreeMap<ConnectorId, Arc<Fields>>, before: &Outline) -> Read {
     let none = Arc::default();
     let found = files.read(&|configured| match plan(configured, &none, &building.connectors) {
@@ -260,6 +280,7 @@ fn read(files: &mut Files, building: &Building, running: &BTreeMap<ConnectorId, 
     Read {
         found,
         complaints: files.complaints(),
+        refused: files.refused(),
         bad: Sort::ALL.map(|sort| (sort, files.bad(sort))),
         settings: files.settings(),
         outline,

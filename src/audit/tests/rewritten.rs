@@ -1,4 +1,4 @@
-//! A log that was written anew behind its last seal: while the hub was down, or without a hub.
+//! A log that was replaced behind its last seal: while the hub was down, or without a hub.
 
 use std::fs;
 
@@ -160,7 +160,7 @@ async fn a_killed_process_and_a_new_file_match_their_last_seal() {
     received(&audit, 700);
     audit.flush();
     drop(audit);
-    // It ends without last words once nobody can write to it any more.
+    // It ends without last words once its last handle is gone.
     while fs::File::open(log.path().with_extension("lock")).unwrap().try_lock().is_err() {
         std::thread::yield_now();
     }

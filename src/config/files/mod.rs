@@ -24,10 +24,11 @@ use super::outline::{ConnectorOutline, DataProviderOutline, Fields, Outline, Ser
 use super::problem::Problem;
 use super::regular;
 use super::scopes::{self, Tables};
+use super::secret_rules::{Context, Owner, SecretRules};
 use super::service_providers::{self, RegisteredClient};
 use super::settings::SubjectKeys;
 use super::source::{self, Source};
-use super::{ConnectorFacts, Context, DataProvider, Environment, Federation, Sandbox, Service, Unavailable, toml_files};
+use super::{ConnectorFacts, DataProvider, Environment, Federation, Sandbox, Service, Unavailable, toml_files};
 use crate::digest;
 use crate::identity::scopes::ScopeTable;
 use crate::ids::ConnectorId;
@@ -40,6 +41,7 @@ pub struct Ground {
     pub folder: PathBuf,
     pub connectors: PathBuf,
     pub environment: Environment,
+    pub secrets: SecretRules,
     pub sandbox: Sandbox,
     pub platform: Platform,
     pub subject_keys: SubjectKeys,
@@ -155,7 +157,8 @@ impl Files {
     pub fn read(&mut self, buildable: Buildable<'_>) -> Found {
         self.readings += 1;
         let ground = Arc::clone(&self.ground);
-        let context = Context { folder: &ground.folder, environment: &ground.environment };
+        let Ground { folder, environment, secrets, .. } = &*ground;
+        let context = Context { folder, environment, secrets, owner: Owner::Settings };
         let reading = Reading { number: self.readings, folder: &ground.folder };
         let newest = ground.subject_keys.keys().next_back().copied().unwrap_or(1);
 
@@ -264,8 +267,7 @@ impl Files {
     #[must_use]
     pub fn complaints(&self) -> Vec<Problem> {
         let all = self.connectors.complaints().chain(self.services.complaints()).chain(self.data_providers.complaints());
-        let all = all.chain(self.scopes.complaints()).chain(self.notices.complaints()).chain(&self.left_behind).cloned();
-        all.chain(self.refused()).collect()
+        all.chain(self.scopes.complaints()).chain(self.notices.complaints()).chain(&self.left_behind).cloned().collect()
     }
 
     /// How many files of this sort are bad.
@@ -325,7 +327,7 @@ fn service_folder(root: &Path) -> PathBuf {
 }
 
 fn data_folder(root: &Path) -> PathBuf {
-    root.join("data-providers")
+    root.join(data_providers::FOLDER)
 }
 
 fn shape<T: serde::de::DeserializeOwned + schemars::JsonSchema>(source: &Source) -> Result<(Vec<Problem>, T), Vec<Problem>> {

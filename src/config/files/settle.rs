@@ -94,6 +94,9 @@ impl Files {
         }
 
         let connectors: Vec<_> = self.connectors.chosen(&is_held).collect();
+        let clients = services.iter().map(|version| &version.source).chain(data_providers.iter().map(|version| &version.source));
+        let all = clients.chain(connectors.iter().map(|version| &version.source));
+        found.extend(together::shared_secrets(all, &self.ground.folder));
         let described = connectors.iter().map(|version| {
             let configured = &version.says.configured;
             (&configured.id, (configured.file.levels.highest, version.source.path()))

@@ -2,7 +2,7 @@ use std::fs;
 use std::os::unix::fs::symlink;
 
 use super::*;
-use crate::config::tests::Folder;
+use crate::config::tests::{Folder, with_own_variables};
 use crate::ids::ClientId;
 
 /// A running hub's files, in a real folder.
@@ -24,7 +24,7 @@ impl Scene {
     fn put(&self, file: &str, text: impl AsRef<[u8]>) {
         let path = self.path(file);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text).unwrap();
+        fs::write(path, with_own_variables(file, text.as_ref())).unwrap();
     }
 
     fn path(&self, file: &str) -> PathBuf {
@@ -254,8 +254,7 @@ fn one_connector_changed_for_the_worse_does_not_hold_back_another() {
          id_token_encrypted_response_alg = \"ECDH-ES\"\nclient_id",
     ));
     let lower = "name = { en = \"Lower\" }\nidentity = \"verified\"\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"\n";
-    let kind =
-        "[kind.oidc]\nissuer = \"https://idp.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"IDP_SECRET\" }\n";
+    let kind = "[kind.oidc]\nissuer = \"https://idp.example.org\"\nclient_id = \"hub\"\nclient_secret = { env = \"CONNECTOR_IDP__SECRET\" }\n";
     scene.put("connectors/idp.toml", format!("{lower}{kind}"));
     scene.put("connectors/zz.toml", format!("{lower}{kind}"));
     let complaints = scene.read();
@@ -298,7 +297,7 @@ fn a_folder_that_vanishes_takes_nothing_along_and_one_that_is_emptied_everything
 #[test]
 fn a_data_providers_folder_may_come_late_and_its_vanishing_is_told() {
     let mut scene = Scene::good();
-    let file = "client_id = \"archive\"\nname = { en = \"Archive\" }\nscopes = [\"openid\", \"profile\"]\nsecrets = [{ env = \"SP_SECRET\" }]\n";
+    let file = "client_id = \"archive\"\nname = { en = \"Archive\" }\nscopes = [\"openid\", \"profile\"]\nsecrets = [{ env = \"DATA_PROVIDER_ARCHIVE__SECRET\" }]\n";
     scene.put("data-providers/archive.toml", file);
     assert_eq!(scene.read(), [""; 0]);
     let archive = ClientId::from("archive");
@@ -311,10 +310,10 @@ fn a_data_providers_folder_may_come_late_and_its_vanishing_is_told() {
 #[test]
 fn what_a_file_refers_to_is_part_of_it() {
     let secret = "a client secret of more than 32 characters";
-    let folder = Folder::good().with("secret.txt", secret).edit(
+    let folder = Folder::good().with("sp.secret", secret).edit(
         "service-providers/sp.toml",
-        "env = \"SP_SECRET\"",
-        "file = \"secret.txt\"",
+        "env = \"SERVICE_PROVIDER_SP__SECRET\"",
+        "file = \"sp.secret\"",
     );
     let mut scene = Scene::of(folder);
     let hash = |scene: &Scene| match &scene.files.federation().service(&"sp".into()).unwrap().authentication {
@@ -322,11 +321,11 @@ fn what_a_file_refers_to_is_part_of_it() {
         _ => panic!(),
     };
     let before = hash(&scene);
-    scene.put("secret.txt", format!("{secret}, another one"));
+    scene.put("sp.secret", format!("{secret}, another one"));
     assert_eq!(scene.read(), [""; 0]);
     assert_ne!(hash(&scene), before);
     let after = hash(&scene);
-    fs::remove_file(scene.path("secret.txt")).unwrap();
+    fs::remove_file(scene.path("sp.secret")).unwrap();
     assert!(scene.read()[0].contains("names a file that is missing"));
     assert_eq!(hash(&scene), after, "the last good one");
 }

@@ -1,17 +1,17 @@
 //! How often a directory is asked to judge a password (NIST SP 800-63B §5.2.2): decided before the bind, by person and
 //! network together.
 //!
-//! Directories lock an account after some wrong passwords, whoever typed them, and some ban the address that they came from:
+//! Directories lock an account after some wrong passwords, by anyone, and some ban the address that they came from:
 //! the hub's. Four counts of failed binds, each within the time in which the directory counts, keep both from happening:
 //!
 //! | count | bound | so that |
 //! |---|---|---|
-//! | account | one less than locks it | nobody locks an account through the hub |
+//! | account | one less than locks it | no account is locked through the hub |
 //! | account, from networks where it never signed in | one less than that | strangers leave its person a try |
 //! | account and network, never signed in there | one less again | one network leaves the others a try |
 //! | network | 20 | one person does not get the hub's address banned |
 //!
-//! Counts are kept by buckets that a keyed hash chooses: no name is kept, and nobody can find two names that share one.
+//! Counts are kept by buckets that a keyed hash chooses: no name is kept, and no outsider can find two names that share one.
 
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -261,7 +261,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_locks_an_account_from_where_it_signs_in_either() {
+    fn an_account_is_not_locked_from_where_it_signs_in_either() {
         let backoff = backoff(5);
         assert!(signs_in(&backoff, "ada", 0, NOW));
         assert_eq!(failed(&backoff, "ada", 0, 100, NOW), 4);

@@ -185,7 +185,7 @@ async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard,
             iss_expected: provider.iss_expected,
         },
     };
-    let assertion = match upstream.assertion(&attempt).await {
+    let assertion = match upstream.assertion(&attempt.left.token_endpoint).await {
         Ok(assertion) => assertion,
         Err(fault) => {
             let mend = "make the hub's keys (passerelle keys new), and give their folder by --config";

@@ -271,3 +271,16 @@ fn a_call_without_an_answer_is_told_in_words() {
         assert!(word.split('|').any(|word| mend.contains(word)), "{mend}");
     }
 }
+
+#[tokio::test]
+async fn the_acr_values_that_an_identity_provider_announces_are_listed() {
+    let world = World::new().await;
+    world.script().discovery["acr_values_supported"] = json!(["urn:loa:1", "\u{1b}[31mred"]);
+    let found = findings(&world).await;
+    let acr = named(&found, "acr");
+    let mend = acr.mend.as_deref().unwrap_or_default();
+    assert!(acr.what.contains("not announced: low") && mend.contains("it announces: urn:loa:1, "), "{acr:?}");
+    assert!(!mend.contains('\u{1b}'), "what a terminal would obey is not shown: {acr:?}");
+    world.script().discovery["acr_values_supported"] = json!(["low", "substantial", "more"]);
+    assert!(named(&findings(&world).await, "acr").what.contains("announced are: low, substantial, more"));
+}

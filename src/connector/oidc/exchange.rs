@@ -19,6 +19,13 @@ pub struct Granted {
     pub id_token: Secret<String>,
 }
 
+/// Returns the parameters of a client assertion (RFC 7521 §4.2); none where the hub has a secret.
+pub fn proof(assertion: Option<Secret<String>>) -> Vec<(&'static str, String)> {
+    assertion.map_or_else(Vec::new, |assertion| {
+        vec![("client_assertion_type", assertion::TYPE.to_owned()), ("client_assertion", assertion.into_inner())]
+    })
+}
+
 /// Redeems `code`. `assertion` is the hub's proof of who it is where it has no secret there.
 ///
 /// # Errors
@@ -30,11 +37,7 @@ pub async fn exchange(
     attempt: &Attempt,
     assertion: Option<Secret<String>>,
 ) -> Result<Granted, ConnectorFault> {
-    let proof = assertion.map_or_else(Vec::new, |assertion| {
-        // RFC 7521, 4.2.
-        vec![("client_assertion_type", assertion::TYPE.to_owned()), ("client_assertion", assertion.into_inner())]
-    });
-    let granted = code_flow::redeem(&provider.client, guard, code, attempt, proof).await?;
+    let granted = code_flow::redeem(&provider.client, guard, code, attempt, proof(assertion)).await?;
     match granted.id_token {
         Some(Value::String(id_token)) => Ok(Granted { access_token: granted.access_token, id_token: Secret::new(id_token) }),
         Some(_) => Err(ConnectorFault::new(ErrorCode::IdTokenMalformed, "id_token is not a string")),

@@ -127,7 +127,7 @@ pub async fn get(guard: &Guard, url: &str) -> Result<HttpResponse, ConnectorFaul
                 format!("a document was answered with status {status}: redirects are not followed, so name the final address");
             Err(ConnectorFault::new(ErrorCode::IdpStatus, why))
         }
-        status => Err(ConnectorFault::new(ErrorCode::IdpStatus, format!("a document was answered with status {status}"))),
+        _ => Err(ConnectorFault::of_status("the document's server", &answer)),
     }
 }
 

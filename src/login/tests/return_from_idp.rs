@@ -2,6 +2,7 @@
 
 use crate::assurance::{At, Level};
 use crate::digest;
+use crate::ids::Secret;
 use crate::login::samples::{IDP_ISSUER, NONCE, authentication, left, proven};
 use crate::login::tests::stage::{CLOSED, OPEN, Seen, Stage, answer, back, back_with, banner, effect, grant, problem};
 use crate::login::upstream::Left;
@@ -56,6 +57,27 @@ fn forged_state_and_mix_up_leave_the_open_attempt_alone() {
         let attempt = stage.leave("idp");
         assert_eq!(stage.seen(back_with(&attempt, forge)), UNKNOWN, "{attack}");
         assert!(matches!(stage.effect(back(&attempt)), Effect::Complete(..)), "{attack}: the real answer still counts");
+    }
+}
+
+/// RFC 6749 Appendix A.11. An identity provider's database or firewall answers such codes with 500, 413 or 403.
+#[test]
+fn a_code_that_no_server_issues_reaches_no_identity_provider_and_the_login_goes_on() {
+    let refused = Seen::Problem(ErrorCode::IdpCodeMalformed, Way::Choice);
+    for code in
+        ["\0abc".to_owned(), "a\nb".to_owned(), "\u{e9}".to_owned(), "\u{7f}".to_owned(), "x".repeat(4097), "x".repeat(40_000)]
+    {
+        let mut stage = Stage::new(&[]);
+        let attempt = stage.leave("idp");
+        let forged = back_with(&attempt, |back| back.arrival.code = Some(Secret::new(code.clone())));
+        assert_eq!(stage.seen(forged), refused, "{code:.10}");
+        assert!(matches!(stage.effect(back(&attempt)), Effect::Complete(..)), "the real answer still counts");
+    }
+    for code in [" ~<script>".to_owned(), "x".repeat(4096)] {
+        let mut stage = Stage::new(&[]);
+        let attempt = stage.leave("idp");
+        let good = back_with(&attempt, |back| back.arrival.code = Some(Secret::new(code.clone())));
+        assert!(matches!(stage.effect(good), Effect::Complete(..)), "{code:.10}");
     }
 }
 

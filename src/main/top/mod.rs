@@ -4,7 +4,7 @@ mod reading;
 mod screen;
 
 use std::collections::VecDeque;
-use std::io::{IsTerminal as _, Write as _};
+use std::io::IsTerminal as _;
 use std::process::ExitCode;
 use std::time::Duration;
 
@@ -13,6 +13,7 @@ use passerelle::app::administer::Administration;
 
 use self::reading::{Reading, Told};
 use super::idp_command::{Failure, HubOptions};
+use super::output::{self, out, outln};
 use super::{Signals, in_system};
 
 /// Between two looks.
@@ -51,21 +52,20 @@ impl TopCommand {
             tokio::time::sleep(ROUND).await;
             let told = Told::of(&first, Reading::of(&hub).await?);
             if self.json {
-                println!("{}", serde_json::to_string_pretty(&told).map_err(|error| error.to_string())?);
+                outln!("{}", serde_json::to_string_pretty(&told).map_err(|error| error.to_string())?);
             } else {
-                print!("{}", screen::draw(&told));
+                out!("{}", screen::draw(&told));
             }
             return Ok(());
         }
         // Whatever ends the loop, the terminal is as it was.
         let mut signals = Signals::listen()?;
-        print!("{ENTER}");
+        out!("{ENTER}");
         let ended = tokio::select! {
             ended = follow(&hub, first) => ended,
             () = signals.stop() => Ok(()),
         };
-        print!("{LEAVE}");
-        let _shown = std::io::stdout().flush();
+        out!("{LEAVE}");
         ended
     }
 }
@@ -90,8 +90,9 @@ async fn follow(hub: &Administration, first: Reading) -> Result<(), Failure> {
                 format!("{fault}\n\nTrying again each second; Ctrl+C ends.\n")
             }
         };
-        let mut terminal = std::io::stdout();
-        let shown = write!(terminal, "\x1b[H{}\x1b[J", frame.replace('\n', "\x1b[K\r\n")).and_then(|()| terminal.flush());
-        shown.map_err(|error| format!("the terminal is gone: {error}"))?;
+        out!("\x1b[H{}\x1b[J", frame.replace('\n', "\x1b[K\r\n"));
+        if output::has_failed() {
+            return Ok(());
+        }
     }
 }

@@ -318,6 +318,22 @@ fn scopes_are_granted_once_each_with_openid_first() {
 }
 
 #[test]
+fn essential_acr_values_bind_the_answer_where_there_is_more_than_one_level() {
+    use Level::{Eidas2, Eidas3};
+    let required = |platform, acr_values: &str, claims: &str| {
+        let params = with(&[("acr_values", acr_values), ("claims", claims)]);
+        judged(&params, RequestForm::Get, platform).unwrap().acr_required
+    };
+    let essential = |values: &str| format!(r#"{{"id_token":{{"acr":{{"essential":true,{values}}}}}}}"#);
+    let high = Platform::High;
+    assert_eq!(required(high, "eidas2", &essential(r#""values":["eidas2"]"#)), [Eidas2]);
+    assert_eq!(required(high, "eidas2", &essential(r#""values":["eidas3","x","eidas2"]"#)), [Eidas2, Eidas3]);
+    assert_eq!(required(high, "eidas2", &essential(r#""value":"eidas3""#)), [Eidas3]);
+    assert_eq!(required(high, "eidas2", r#"{"id_token":{"acr":{"values":["eidas2"]}}}"#), []);
+    assert_eq!(required(Platform::Standard, "eidas1", &essential(r#""values":["eidas1"]"#)), []);
+}
+
+#[test]
 fn the_lowest_accepted_level_is_the_minimum() {
     let level = |platform, acr_values: &str, claims: &str| {
         let params = with(&[("acr_values", acr_values), ("claims", claims)]);
@@ -369,6 +385,12 @@ fn optional_parameters_mean_what_they_say() {
     assert_eq!(prompt("login"), Prompt { login: true, consent: false, none: false, select_account: false });
     assert_eq!(prompt("consent  login"), Prompt::default());
     assert_eq!(prompt("  "), Prompt::default(), "spaces are no way around the default");
+    let choosing = Prompt { login: false, consent: false, none: false, select_account: true };
+    assert_eq!(prompt("select_account"), choosing, "and nothing of the default beside it");
+    assert_eq!(prompt("select_account login"), Prompt { login: true, ..choosing });
+    for other in ["login", "consent", "select_account"] {
+        assert_eq!(redirected(&[("prompt", &format!("none {other}"))]), E::PromptNoneWithOther);
+    }
     assert_eq!(ask(&[("max_age", "0")]).unwrap().max_age, Some(0));
     let request = ask(&[("client_id", "pkce"), ("code_challenge", CHALLENGE), ("code_challenge_method", "S256")]).unwrap();
     assert_eq!(request.code_challenge.as_deref(), Some(CHALLENGE));

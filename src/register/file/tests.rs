@@ -121,6 +121,20 @@ fn a_broken_file_is_refused_with_place_and_mend() {
     assert!(fault.contains("no/such/register.csv") && fault.contains("register.file.path"), "{fault}");
 }
 
+/// Where an operator looks for what may stand in the column.
+#[test]
+fn every_status_of_a_row_is_accepted_and_documented() {
+    let pages = [
+        include_str!("../../../README.md"),
+        include_str!("../../../docs/configuration.md"),
+        include_str!("../../../config/passerelle.toml"),
+    ];
+    for status in ["active", "", "deceased", "refused"] {
+        assert!(read(&format!("A,B,1962-02-03,female,75107,99100,{status}\n")).is_ok(), "{status}");
+        assert!(pages.iter().all(|page| page.contains(if status.is_empty() { "empty" } else { status })), "{status}");
+    }
+}
+
 #[test]
 fn many_persons_stay_apart_and_small() {
     let mut rows = String::new();

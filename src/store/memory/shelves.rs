@@ -157,6 +157,7 @@ pub struct Shelves {
     assertions: Shelf,
     own_codes: Shelf,
     blocks: Shelf,
+    probes: Shelf,
 }
 
 impl Shelves {
@@ -173,6 +174,7 @@ impl Shelves {
             assertions: shelf(Kind::Assertion, capacities.assertions),
             own_codes: shelf(Kind::OwnCode, capacities.own_codes),
             blocks: shelf(Kind::Blocks, capacities.blocks),
+            probes: shelf(Kind::Probes, capacities.probes),
         }
     }
 
@@ -187,11 +189,12 @@ impl Shelves {
             Kind::Assertion => &self.assertions,
             Kind::OwnCode => &self.own_codes,
             Kind::Blocks => &self.blocks,
+            Kind::Probes => &self.probes,
         }
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Shelf> {
-        let Self { logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks } = self;
-        [logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks].into_iter()
+        let Self { logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks, probes } = self;
+        [logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks, probes].into_iter()
     }
 }

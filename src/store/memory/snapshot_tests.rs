@@ -15,7 +15,7 @@ use crate::store::KINDS;
 use crate::store::conformance::{ROOMY, at, code, draft, key, kin, take, value};
 
 fn kinds() -> impl Iterator<Item = Kind> {
-    KINDS.into_iter().map(|(kind, _)| kind).filter(|kind| *kind != Kind::Blocks)
+    KINDS.into_iter().map(|(kind, _)| kind).filter(|kind| !kind.is_watched())
 }
 
 fn secrets(keys: &[&str]) -> Vec<Secret<String>> {

@@ -23,7 +23,7 @@ pub(crate) mod released_tests;
 mod scripts;
 mod target;
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 mod verbs;
 
 use std::fmt;

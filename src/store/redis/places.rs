@@ -20,6 +20,7 @@ pub struct Places {
     assertions: Mutex<Pool>,
     own_codes: Mutex<Pool>,
     blocks: Mutex<Pool>,
+    probes: Mutex<Pool>,
 }
 
 struct Pool {
@@ -45,6 +46,7 @@ impl Places {
             assertions: pool(capacities.assertions),
             own_codes: pool(capacities.own_codes),
             blocks: pool(capacities.blocks),
+            probes: pool(capacities.probes),
         }
     }
 
@@ -112,6 +114,7 @@ impl Places {
             Kind::Assertion => (&self.assertions, false),
             Kind::OwnCode => (&self.own_codes, false),
             Kind::Blocks => (&self.blocks, false),
+            Kind::Probes => (&self.probes, false),
         };
         act(&mut pool.lock().unwrap_or_else(PoisonError::into_inner), slot)
     }

@@ -14,7 +14,7 @@ use crate::store::{Family, Store};
 use redis_server::{PASSWORD, Server};
 
 /// One for all tests that do it no harm; each store has keys of its own there.
-pub(super) fn shared() -> &'static Server {
+pub(crate) fn shared() -> &'static Server {
     static SHARED: OnceLock<Server> = OnceLock::new();
     SHARED.get_or_init(|| Server::start(&[]))
 }
@@ -32,12 +32,12 @@ fn credentials(seal_keys: &[&str]) -> StoreCredentials {
     }
 }
 
-pub(super) fn store_at(server: &Server, prefix: &str, seal_keys: &[&str], capacities: Capacities) -> RedisStore {
+pub(crate) fn store_at(server: &Server, prefix: &str, seal_keys: &[&str], capacities: Capacities) -> RedisStore {
     let metrics = Arc::new(Metrics::new(at(0)).unwrap());
     RedisStore::new(&config(server, prefix), &credentials(seal_keys), capacities, Env::system(), &metrics).unwrap()
 }
 
-pub(super) fn fresh_prefix() -> String {
+pub(crate) fn fresh_prefix() -> String {
     static COUNT: AtomicU64 = AtomicU64::new(0);
     format!("t{}", COUNT.fetch_add(1, Ordering::Relaxed))
 }

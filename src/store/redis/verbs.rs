@@ -31,7 +31,7 @@ impl Store for RedisStore {
     async fn load(&self, key: &Key, now: Timestamp) -> Result<Option<Record>, StoreFault> {
         let place = self.place(key);
         // Read each second, whether or not anybody logs in: counted apart.
-        let verb = if key.kind == Kind::Blocks { "watch" } else { "load" };
+        let verb = if key.kind.is_watched() { "watch" } else { "load" };
         match self.link.ask(verb, redis::cmd(READ).arg(&place.key)).await? {
             Value::BulkString(bytes) => Ok(self.read(&place, &bytes)?.filter(|record| record.expires_at > now)),
             _ => Ok(None),

@@ -29,6 +29,8 @@ pub(super) struct Connectors {
     latency: GaugeVec,
     keys_fetched: GaugeVec,
     amr_dropped: IntCounterVec,
+    prober: IntGaugeVec,
+    way_out_down: IntGaugeVec,
 }
 
 impl Connectors {
@@ -75,6 +77,12 @@ impl Connectors {
                 "connector_keys_fetched_timestamp_seconds",
                 "When the keys in use of an identity provider were fetched; absent before the first fetch, and for kinds without.",
                 &["connector"],
+            )?,
+            prober: declare.gauges("connector_prober", "1 while this hub probes identity providers, 0 while another one does.", &[])?,
+            way_out_down: declare.gauges(
+                "connectors_way_out_down",
+                "1 while every identity provider fails at once, so that the hub's own way out is at fault.",
+                &[],
             )?,
             amr_dropped: declare.counters(
                 "amr_dropped_total",
@@ -158,6 +166,16 @@ impl Metrics {
         for known in states {
             self.connectors.breaker.with_label_values(&[connector.as_str(), *known]).set(i64::from(*known == state));
         }
+    }
+
+    /// Sets whether this hub is the one that probes.
+    pub fn prober(&self, is_prober: bool) {
+        self.connectors.prober.with_label_values::<&str>(&[]).set(i64::from(is_prober));
+    }
+
+    /// Sets whether every identity provider fails at once.
+    pub fn way_out_down(&self, is_down: bool) {
+        self.connectors.way_out_down.with_label_values::<&str>(&[]).set(i64::from(is_down));
     }
 
     /// From 0 to 1.

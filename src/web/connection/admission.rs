@@ -249,7 +249,7 @@ mod tests {
     }
 
     #[test]
-    fn nobody_who_is_being_served_gives_way_but_a_peer_that_never_reads_does() {
+    fn a_busy_connection_stays_and_a_peer_that_never_reads_gives_way() {
         let admission = admission(2, None, false);
         let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
         held.iter().for_each(|permit| permit.slot.set_busy(true));

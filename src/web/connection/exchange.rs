@@ -103,7 +103,7 @@ impl Exchange {
 
     fn end(&self) {
         match self.phase() {
-            // What nobody reads is not drained: its end may never come.
+            // An unread body is not drained: its end may never come.
             Phase::Body { .. } => self.enter(Phase::Closing),
             Phase::Answering => self.enter(Phase::Idle(Instant::now())),
             Phase::Idle(_) | Phase::Head { .. } | Phase::Decoding { .. } | Phase::Closing => {}

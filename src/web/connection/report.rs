@@ -166,8 +166,8 @@ mod tests {
         reports.count(Refusal::Malformed);
         tokio::time::sleep(LINE_INTERVAL * 2).await;
         let lines: Vec<serde_json::Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let told: Vec<_> =
+        let logged: Vec<_> =
             lines.iter().map(|line| (line["level"].as_str(), line["code"].as_str(), line["count"].as_u64())).collect();
-        assert_eq!(told, [(Some("INFO"), Some("Y500340"), Some(100_000)), (Some("INFO"), Some("Y500340"), Some(1))]);
+        assert_eq!(logged, [(Some("INFO"), Some("Y500340"), Some(100_000)), (Some("INFO"), Some("Y500340"), Some(1))]);
     }
 }

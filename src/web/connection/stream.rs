@@ -45,7 +45,7 @@ struct Linger {
 impl GuardedStream {
     pub fn new(socket: TcpStream, permit: Permit, timeouts: Timeouts, reports: Arc<Reports>) -> Self {
         let exchange = Rc::new(Exchange::new(Arc::clone(&permit.slot)));
-        let alarm = Box::pin(sleep_until(Instant::now() + timeouts.idle));
+        let alarm = Box::pin(sleep_until(Instant::now() + timeouts.shortest()));
         Self {
             socket,
             permit,
@@ -200,7 +200,7 @@ impl GuardedStream {
         Poll::Ready(Ok(()))
     }
 
-    /// True where the peer may be sending what nobody reads.
+    /// True where the peer may still be sending.
     fn is_sent_to(&self) -> bool {
         matches!(self.exchange.phase(), Phase::Closing | Phase::Decoding { .. }) || !self.ahead.is_empty()
     }
@@ -239,7 +239,7 @@ impl AsyncRead for GuardedStream {
             Phase::Body { .. } => stream.poll_body(cx, buf),
             Phase::Closing => Poll::Ready(Ok(())),
             Phase::Decoding { .. } | Phase::Answering => stream.keep_back(cx),
-            // Whoever does not take an answer is asked nothing more.
+            // A peer that does not read its answer gets no further request served.
             Phase::Idle(_) | Phase::Head { .. } if stream.write_until.is_some() => {
                 stream.exchange.starve();
                 stream.wait(cx)

@@ -141,10 +141,11 @@ impl<'a> Document<'a> {
         let sent: Vec<&str> = levels.values.values().filter_map(|values| Some(values.first()?.as_str())).collect();
         let Some(announced) = self.list("acr_values_supported") else { return Finding::ok("acr", format!("acr {OPEN}")) };
         let missing = absent(sent.iter().copied(), &announced);
+        let announced = repeated(&announced);
         if missing.is_empty() {
-            return Finding::ok("acr", "every acr value that is asked for is announced");
+            return Finding::ok("acr", format!("every acr value that is asked for is announced; announced are: {announced}"));
         }
-        let mend = "write the identity provider's own values into the [acr] table";
+        let mend = format!("write the identity provider's own values into the [acr] table; it announces: {announced}");
         Finding::warning("acr", format!("not announced: {}", missing.join(", ")), mend)
     }
 

@@ -1,0 +1,134 @@
+//! When each identity provider is probed: spread evenly over the interval by its rank, so that hundreds make no burst.
+
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+use crate::env::Timestamp;
+use crate::ids::ConnectorId;
+
+/// Between two probes of an identity provider that logins use.
+pub const IN_USE_INTERVAL: Duration = Duration::from_secs(10);
+/// Between two probes of any other.
+pub const IDLE_INTERVAL: Duration = Duration::from_secs(60);
+/// From a failed probe to the one that confirms it.
+const CONFIRM_AFTER: Duration = Duration::from_secs(1);
+/// The longest `Retry-After` that is honoured: an identity provider must not forbid its recovery to be seen.
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
+/// Probes begun in one round at most, where few connectors would allow fewer.
+const MIN_AT_ONCE: usize = 8;
+
+#[derive(Default)]
+pub struct Schedule {
+    entries: BTreeMap<ConnectorId, Entry>,
+}
+
+struct Entry {
+    /// Among all, by id.
+    rank: usize,
+    begun_at: Timestamp,
+    is_running: bool,
+    is_login_running: bool,
+    /// Ahead of the interval.
+    early_at: Option<Timestamp>,
+    not_before: Timestamp,
+}
+
+impl Schedule {
+    /// Adds and removes entries so that there is one for each of `ids`, which are in order.
+    pub fn follow(&mut self, ids: &[ConnectorId], now: Timestamp) {
+        if self.entries.len() != ids.len() || !self.entries.keys().eq(ids.iter()) {
+            self.entries.retain(|id, _| ids.contains(id));
+            for (rank, id) in ids.iter().enumerate() {
+                let entry = self.entries.entry(id.clone()).or_insert(Entry {
+                    rank,
+                    begun_at: now,
+                    is_running: false,
+                    is_login_running: false,
+                    early_at: None,
+                    not_before: Timestamp::default(),
+                });
+                entry.rank = rank;
+            }
+        }
+        for entry in self.entries.values_mut() {
+            // The clock was set back.
+            if entry.begun_at > now {
+                (entry.begun_at, entry.not_before) = (now, Timestamp::default());
+            }
+        }
+    }
+
+    /// The most probes of one round, so that a long pause of the process is not followed by a burst.
+    pub fn most_at_once(&self) -> usize {
+        let per_round = self.entries.len().div_ceil(usize::try_from(IN_USE_INTERVAL.as_secs()).unwrap_or(1));
+        (2 * per_round).max(MIN_AT_ONCE)
+    }
+
+    /// Another hub probes: here the intervals begin anew.
+    pub fn postpone_all(&mut self, now: Timestamp) {
+        for entry in self.entries.values_mut() {
+            (entry.begun_at, entry.early_at) = (now, None);
+        }
+    }
+
+    /// Probes at the next opportunity.
+    pub fn hurry(&mut self, id: &ConnectorId, now: Timestamp) {
+        if let Some(entry) = self.entries.get_mut(id)
+            && now.since(entry.begun_at) >= CONFIRM_AFTER
+        {
+            entry.early_at = Some(now);
+        }
+    }
+
+    pub fn was_asked_since(&self, id: &ConnectorId, since: Timestamp) -> bool {
+        self.entries.get(id).is_some_and(|entry| entry.begun_at >= since || entry.early_at.is_some())
+    }
+
+    /// Whether the documents are to be probed now; if so, the caller does it.
+    pub fn begin_documents(&mut self, id: &ConnectorId, is_in_use: bool, now: Timestamp) -> bool {
+        let count = self.entries.len();
+        let Some(entry) = self.entries.get_mut(id) else { return false };
+        let interval = if is_in_use { IN_USE_INTERVAL } else { IDLE_INTERVAL };
+        let is_due = now >= next_slot(entry.begun_at, interval, entry.rank, count) || entry.early_at.is_some_and(|at| now >= at);
+        if !is_due || entry.is_running || now < entry.not_before {
+            return false;
+        }
+        (entry.begun_at, entry.is_running, entry.early_at) = (now, true, None);
+        true
+    }
+
+    /// Whether the token endpoint may be probed now; if so, the caller does it.
+    pub fn begin_login(&mut self, id: &ConnectorId, now: Timestamp) -> bool {
+        let Some(entry) = self.entries.get_mut(id) else { return false };
+        if entry.is_login_running || now < entry.not_before {
+            return false;
+        }
+        entry.is_login_running = true;
+        true
+    }
+
+    /// A probe has finished.
+    pub fn finish(&mut self, id: &ConnectorId, is_login: bool, confirm: bool, retry_after: Option<Duration>, now: Timestamp) {
+        let Some(entry) = self.entries.get_mut(id) else { return };
+        if is_login {
+            entry.is_login_running = false;
+        } else {
+            entry.is_running = false;
+            entry.early_at = confirm.then(|| now + CONFIRM_AFTER);
+        }
+        if let Some(wait) = retry_after {
+            entry.not_before = entry.not_before.max(now + wait.min(MAX_RETRY_AFTER));
+        }
+    }
+}
+
+/// The first moment after `begun_at` that is this rank's: `rank / count` into an interval.
+fn next_slot(begun_at: Timestamp, interval: Duration, rank: usize, count: usize) -> Timestamp {
+    let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX).max(1);
+    let (rank, count) = (u64::try_from(rank).unwrap_or_default(), u64::try_from(count).unwrap_or(1).max(1));
+    let phase = interval.saturating_mul(rank) / count;
+    let begun = begun_at.millis();
+    let passed = begun.saturating_sub(phase) / interval;
+    let slot = passed.saturating_mul(interval).saturating_add(phase);
+    Timestamp::from_millis(if slot > begun { slot } else { slot.saturating_add(interval) })
+}

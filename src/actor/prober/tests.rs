@@ -1,0 +1,362 @@
+//! Real actors and the real loop in paused time: identity providers die, come back, limit the hub, or all go at once.
+
+use std::sync::atomic::AtomicU8;
+
+use crate::actor::blocks::Blocks;
+use crate::actor::health::{Call, Standing};
+use crate::actor::registry::{self, Plan, Registry};
+use crate::client_network::ClientNetwork;
+use crate::config::model::ConnectorFile;
+use crate::config::{ConfiguredConnector, ConnectorFacts, Federation, Unavailable};
+use crate::connector::{Connector, ConnectorFault};
+use crate::env::{Clock as _, HandClock, SeededEntropy};
+use crate::identity::scopes::ScopeTable;
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::protocol::catalogue::ErrorCode;
+use crate::store::conformance::ROOMY;
+use crate::store::memory::MemoryStore;
+
+use super::*;
+
+/// How an identity provider answers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    Works,
+    Refuses,
+    Hangs,
+    /// 503 with Retry-After.
+    InMaintenance,
+    Throttles,
+    /// Its documents are fine, and its token endpoint answers 500.
+    NoTokens,
+}
+
+const MODES: [Mode; 6] = [Mode::Works, Mode::Refuses, Mode::Hangs, Mode::InMaintenance, Mode::Throttles, Mode::NoTokens];
+pub const RETRY_AFTER: Duration = Duration::from_secs(120);
+
+/// An identity provider that writes down when it is probed.
+pub struct FakeIdp {
+    mode: AtomicU8,
+    clock: Arc<HandClock>,
+    pub probed_at: Mutex<Vec<Timestamp>>,
+    pub codes: AtomicU8,
+}
+
+impl FakeIdp {
+    fn new(clock: &Arc<HandClock>) -> Arc<Self> {
+        let (clock, probed_at, codes) = (Arc::clone(clock), Mutex::default(), AtomicU8::new(0));
+        Arc::new(Self { mode: AtomicU8::new(0), clock, probed_at, codes })
+    }
+
+    pub fn set(&self, mode: Mode) {
+        let index = MODES.iter().position(|one| *one == mode).unwrap();
+        self.mode.store(u8::try_from(index).unwrap(), Ordering::SeqCst);
+    }
+
+    pub fn probes(&self) -> usize {
+        self.probed_at.lock().unwrap().len()
+    }
+
+    async fn answer(&self, is_login: bool) -> Result<(), ConnectorFault> {
+        let fault = |code, retry_after| Err(ConnectorFault { retry_after, ..ConnectorFault::new(code, "as told") });
+        match MODES[usize::from(self.mode.load(Ordering::SeqCst))] {
+            Mode::Works => Ok(()),
+            Mode::Refuses => fault(ErrorCode::IdpUnreachable, None),
+            Mode::Hangs => std::future::pending().await,
+            Mode::InMaintenance => fault(ErrorCode::IdpStatus, Some(RETRY_AFTER)),
+            Mode::Throttles => fault(ErrorCode::IdpThrottled, Some(RETRY_AFTER)),
+            Mode::NoTokens if is_login => fault(ErrorCode::IdpStatus, None),
+            Mode::NoTokens => Ok(()),
+        }
+    }
+}
+
+#[async_trait::async_trait]
+impl Connector for FakeIdp {
+    async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+        std::future::pending().await
+    }
+    async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
+        std::future::pending().await
+    }
+    async fn warm(&self) -> Result<(), ConnectorFault> {
+        Ok(())
+    }
+    async fn probe(&self) -> Result<(), ConnectorFault> {
+        self.probed_at.lock().unwrap().push(self.clock.now());
+        self.answer(false).await
+    }
+    async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
+        assert!(redirect_uri.starts_with("https://hub.example/api/v2/callback/idp-"));
+        self.codes.fetch_add(1, Ordering::SeqCst);
+        self.answer(true).await
+    }
+}
+
+/// A hub with identity providers `idp-000`, `idp-001`, and so on.
+pub struct TestHub {
+    pub connectors: Connectors,
+    pub idps: Vec<Arc<FakeIdp>>,
+    pub clock: Arc<HandClock>,
+    pub metrics: Arc<Metrics>,
+}
+
+pub fn id(number: usize) -> ConnectorId {
+    ConnectorId::new(format!("idp-{number:03}"))
+}
+
+pub fn clock() -> Arc<HandClock> {
+    Arc::new(HandClock::at(Timestamp::from_seconds(1_700_000_000)))
+}
+
+impl TestHub {
+    pub fn alone(count: usize) -> Self {
+        Self::start(count, Arc::new(MemoryStore::new(ROOMY)), clock(), 1)
+    }
+
+    pub fn start(count: usize, store: Arc<dyn Store>, clock: Arc<HandClock>, seed: u64) -> Self {
+        let env = Env::new(Arc::clone(&clock) as Arc<_>, Arc::new(SeededEntropy::new(seed)));
+        let idps: Vec<_> = (0..count).map(|_| FakeIdp::new(&clock)).collect();
+        let text = "name = { en = \"One\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\n";
+        let file: ConnectorFile = toml::from_str(text).unwrap();
+        let facts = |number| {
+            let (id, file) = (id(number), file.clone());
+            let configured = ConfiguredConnector { id: id.clone(), file, client_secret: None, logo: None, blocks: Vec::new() };
+            (id, Arc::new(ConnectorFacts::of(&configured)))
+        };
+        let federation = Federation::new([], ScopeTable::default(), Unavailable::Greyed).with_connectors((0..count).map(facts));
+        let plan = |(number, idp): (usize, &Arc<FakeIdp>)| Plan {
+            id: id(number),
+            connector: Arc::clone(idp) as Arc<dyn Connector>,
+            limits: file.limits,
+            fields: Arc::default(),
+        };
+        let metrics = Arc::new(Metrics::new(env.now()).unwrap());
+        let means = registry::Means {
+            federation: federation.into(),
+            blocks: Blocks::load(std::path::Path::new("no state is kept here"), &env).unwrap(),
+            calls: 8,
+            env,
+            metrics: Arc::clone(&metrics),
+            store,
+            callback_base: "https://hub.example/api/v2/callback/".into(),
+            arbiters: Vec::new(),
+        };
+        let (connectors, _) = Registry::start(idps.iter().enumerate().map(plan).collect(), means);
+        Self { connectors, idps, clock, metrics }
+    }
+
+    pub fn standing(&self, number: usize) -> Standing {
+        self.connectors.standing(&id(number))
+    }
+
+    pub fn health(&self, number: usize) -> Arc<Health> {
+        Arc::clone(self.connectors.handle(&id(number)).unwrap().health())
+    }
+
+    pub fn use_it(&self, number: usize) {
+        self.health(number).mark_used(self.clock.now());
+    }
+
+    fn login(&self, number: usize, network: u8, outcome: Result<(), ErrorCode>) {
+        let (health, now) = (self.health(number), self.clock.now());
+        health.mark_used(now);
+        if let Some(pass) = health.admit(Call::Complete, now) {
+            let network = ClientNetwork::containing([192, 0, network, 1].into());
+            pass.settle(outcome, Some(network), Duration::from_millis(30), now);
+        }
+    }
+
+    /// Lets seconds pass until `number` stands so; the seconds that it took.
+    async fn until(&self, number: usize, standing: Standing, limit: u64) -> u64 {
+        for passed in 0..=limit {
+            if self.standing(number) == standing {
+                return passed;
+            }
+            pass(&self.clock, 1).await;
+        }
+        panic!("idp-{number:03} is not {standing:?} within {limit} s");
+    }
+}
+
+/// Lets both clocks run.
+pub async fn pass(clock: &HandClock, seconds: u64) {
+    for _ in 0..seconds {
+        clock.advance(Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_secs(1)).await;
+    }
+}
+
+#[actix::test]
+async fn a_dead_identity_provider_is_greyed_and_a_recovered_one_offered_in_time() {
+    tokio::time::pause();
+    // In use, and not.
+    for (mode, is_used, limit) in
+        [(Mode::Refuses, true, 20), (Mode::Hangs, true, 40), (Mode::Refuses, false, 90), (Mode::Hangs, false, 90)]
+    {
+        for delay in [0, 3, 7, 9] {
+            let hub = TestHub::alone(3);
+            let use_it = || {
+                (0..3).for_each(|number| {
+                    if is_used {
+                        hub.use_it(number)
+                    }
+                })
+            };
+            use_it();
+            pass(&hub.clock, 70 + delay).await;
+            use_it();
+            hub.idps[1].set(mode);
+            let died = hub.until(1, Standing::Failing, limit).await;
+            assert_eq!((hub.standing(0), hub.standing(2)), (Standing::Well, Standing::Well));
+            hub.idps[1].set(Mode::Works);
+            let back = hub.until(1, Standing::Well, limit).await;
+            eprintln!("{mode:?}, in use: {is_used}: greyed after {died} s, offered after {back} s");
+        }
+    }
+}
+
+#[actix::test]
+async fn an_identity_provider_that_dies_after_its_documents_were_fetched_is_not_taken_for_healthy() {
+    // 28 minutes after it died, everybody was still sent there.
+    tokio::time::pause();
+    let hub = TestHub::alone(2);
+    pass(&hub.clock, 120).await;
+    hub.idps[0].set(Mode::Refuses);
+    pass(&hub.clock, 90).await;
+    assert_eq!(hub.standing(0), Standing::Failing);
+    let row = hub.connectors.overview().into_iter().find(|row| row.id == id(0)).unwrap();
+    assert_eq!(row.standing().as_str(), "down", "`idp list` says the same");
+    pass(&hub.clock, 1800).await;
+    assert_eq!(hub.standing(0), Standing::Failing);
+}
+
+#[actix::test]
+async fn five_hundred_identity_providers_are_probed_without_bursts() {
+    tokio::time::pause();
+    let hub = TestHub::alone(500);
+    pass(&hub.clock, 180).await;
+    let mut per_second = std::collections::BTreeMap::new();
+    for idp in &hub.idps {
+        let probed_at = idp.probed_at.lock().unwrap();
+        assert!((2..=3).contains(&probed_at.len()), "{} in three minutes", probed_at.len());
+        for at in probed_at.iter() {
+            *per_second.entry(at.seconds()).or_insert(0) += 1;
+        }
+    }
+    let most = per_second.values().max().unwrap();
+    assert!(*most <= 10, "{most} in one second; 500 a minute are 8.3 a second");
+
+    // All in use: ten seconds for each.
+    (0..500).for_each(|number| hub.use_it(number));
+    pass(&hub.clock, 20).await;
+    let before: usize = hub.idps.iter().map(|idp| idp.probes()).sum();
+    pass(&hub.clock, 60).await;
+    let probes = hub.idps.iter().map(|idp| idp.probes()).sum::<usize>() - before;
+    assert!((2900..=3100).contains(&probes), "{probes}");
+}
+
+#[actix::test]
+async fn retry_after_is_honoured() {
+    tokio::time::pause();
+    let hub = TestHub::alone(2);
+    hub.use_it(0);
+    pass(&hub.clock, 20).await;
+    // 429: it works, and wants to be left in peace.
+    hub.idps[0].set(Mode::Throttles);
+    let before = hub.idps[0].probes();
+    pass(&hub.clock, 11).await;
+    assert_eq!(hub.idps[0].probes(), before + 1);
+    pass(&hub.clock, 100).await;
+    assert_eq!((hub.idps[0].probes(), hub.standing(0)), (before + 1, Standing::Well), "not asked before Retry-After");
+    hub.idps[0].set(Mode::Works);
+    pass(&hub.clock, 40).await;
+    assert!(hub.idps[0].probes() > before + 1);
+    // 503 with Retry-After: it says itself that it is unavailable.
+    hub.use_it(0);
+    pass(&hub.clock, 70).await;
+    hub.idps[0].set(Mode::InMaintenance);
+    hub.until(0, Standing::Failing, 20).await;
+    let before = hub.idps[0].probes();
+    pass(&hub.clock, 100).await;
+    assert_eq!(hub.idps[0].probes(), before);
+}
+
+#[actix::test]
+async fn where_all_fail_at_once_none_is_greyed_and_the_way_out_is_reported() {
+    tokio::time::pause();
+    let hub = TestHub::alone(4);
+    hub.use_it(2);
+    pass(&hub.clock, 70).await;
+    assert_eq!(hub.connectors.way_out_complaint(), None);
+    hub.idps.iter().for_each(|idp| idp.set(Mode::Refuses));
+    for _ in 0..120 {
+        pass(&hub.clock, 1).await;
+        assert!((0..4).all(|number| hub.standing(number) == Standing::Well));
+    }
+    assert!(hub.connectors.way_out_complaint().is_some_and(|why| why.contains("way out")));
+    assert!(hub.metrics.render().contains("\npasserelle_connectors_way_out_down 1\n"));
+    // It is back, but for one that has died meanwhile.
+    (0..3).for_each(|number| hub.idps[number].set(Mode::Works));
+    hub.until(3, Standing::Failing, 90).await;
+    assert_eq!(hub.connectors.way_out_complaint(), None);
+    assert!((0..3).all(|number| hub.standing(number) == Standing::Well));
+}
+
+#[actix::test]
+async fn one_that_is_alone_is_greyed_without_a_witness() {
+    tokio::time::pause();
+    let hub = TestHub::alone(1);
+    hub.idps[0].set(Mode::Refuses);
+    hub.until(0, Standing::Failing, 90).await;
+    assert_eq!(hub.connectors.way_out_complaint(), None);
+}
+
+#[actix::test]
+async fn an_outage_of_the_token_endpoint_alone_is_found_within_a_minute() {
+    tokio::time::pause();
+    // One login a second, from different networks, and all from one.
+    for networks in [200, 1] {
+        let hub = TestHub::alone(2);
+        for second in 0..30 {
+            hub.login(0, second % networks, Ok(()));
+            pass(&hub.clock, 1).await;
+        }
+        assert_eq!(hub.idps[0].codes.load(Ordering::SeqCst), 1, "what a working token endpoint says is learnt once");
+        hub.idps[0].set(Mode::NoTokens);
+        let mut found = None;
+        for second in 0..60 {
+            hub.login(0, second % networks, Err(ErrorCode::IdpStatus));
+            pass(&hub.clock, 1).await;
+            found = found.or((hub.standing(0) == Standing::Failing).then_some(second));
+        }
+        eprintln!("{networks} networks: found after {found:?} s");
+        assert!(found.is_some(), "{networks} networks");
+        hub.idps[0].set(Mode::Works);
+        for second in 0..40 {
+            if hub.standing(0) != Standing::Failing {
+                hub.login(0, second % networks, Ok(()));
+            }
+            pass(&hub.clock, 1).await;
+        }
+        assert_eq!(hub.standing(0), Standing::Well, "{networks} networks");
+    }
+}
+
+#[actix::test]
+async fn forged_callbacks_of_one_network_grey_nobody() {
+    tokio::time::pause();
+    let hub = TestHub::alone(2);
+    for second in 0..300_u16 {
+        // Five at once, then one a minute; others log in now and then.
+        if second < 5 || second % 60 == 0 {
+            hub.login(0, 7, Err(ErrorCode::IdpStatus));
+        }
+        if second % 97 == 50 {
+            hub.login(0, 8, Ok(()));
+        }
+        pass(&hub.clock, 1).await;
+        assert_eq!(hub.standing(0), Standing::Well, "{second}");
+    }
+    assert!(hub.idps[0].codes.load(Ordering::SeqCst) <= 8, "the attacker's calls to the token endpoint are few");
+}

@@ -1,0 +1,39 @@
+//! How long a server asks its client to wait (`Retry-After`, RFC 9110 §10.2.3).
+
+use std::time::Duration;
+
+use http::HeaderMap;
+use http::header::{DATE, RETRY_AFTER};
+
+/// Returns the wait that an answer asks for. A date counts from the answer's own, so that no clock is compared.
+#[must_use]
+pub fn retry_after(headers: &HeaderMap) -> Option<Duration> {
+    let text = |name| headers.get(name).and_then(|value| value.to_str().ok()).map(str::trim);
+    let date = |text: &str| chrono::DateTime::parse_from_rfc2822(text).ok();
+    let value = text(RETRY_AFTER)?;
+    if let Ok(seconds) = value.parse() {
+        return Some(Duration::from_secs(seconds));
+    }
+    (date(value)? - date(text(DATE)?)?).to_std().ok()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn seconds_and_dates_are_understood_and_nonsense_is_none() {
+        let of = |pairs: &[(&'static str, &str)]| {
+            let pairs = pairs.iter().map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()));
+            retry_after(&HeaderMap::from_iter(pairs)).map(|wait| wait.as_secs())
+        };
+        let date = ("date", "Fri, 31 Dec 1999 23:58:59 GMT");
+        assert_eq!(of(&[("retry-after", "120")]), Some(120));
+        assert_eq!(of(&[("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT"), date]), Some(60));
+        assert_eq!(of(&[("retry-after", "Fri, 31 Dec 1999 23:59:59 GMT")]), None);
+        assert_eq!(of(&[("retry-after", "Fri, 31 Dec 1998 23:59:59 GMT"), date]), None);
+        assert_eq!(of(&[("retry-after", "-1")]), None);
+        assert_eq!(of(&[("retry-after", "soon"), date]), None);
+        assert_eq!(of(&[]), None);
+    }
+}

@@ -1,0 +1,119 @@
+// A stranger tries to shut an identity provider for everybody, with callbacks that its database, its size limit or its
+// firewall answers with an error; and real outages, which must be found all the same. The hub's probes are real here, so
+// that some of this takes seconds; deadlines are generous.
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import * as oidc from 'openid-client';
+import { discover, request, startFederation } from './federation.mjs';
+import { Browser, IDP_CLIENT, IDP_SECRET, choose, signIn } from './harness.mjs';
+import { startIdp } from './real-idp.mjs';
+
+const HTML_403 = { status: 403, body: '<html>Request blocked by the firewall</html>' };
+const STATUS_500 = { status: 500, body: 'invalid byte sequence for encoding "UTF8": 0x00' };
+
+let fed, client, idp, isDown = false;
+const codes = [];
+/** What stands before many a token endpoint. */
+function firewall({ code = '' }) {
+  codes.push(code);
+  if (isDown || code.includes('\0')) return STATUS_500;
+  if (code.length > 8192) return { status: 413 };
+  return code.includes('<') ? HTML_403 : undefined;
+}
+before(async () => {
+  fed = await startFederation('hub-circuit', {}, { firewall });
+  idp = fed.idp;
+  client = await discover(fed.hub, fed.sp);
+});
+after(async () => { await fed?.hub.stop(); await idp?.close(); });
+
+async function logIn() {
+  const asked = await request(client, fed.sp);
+  const back = await signIn(new Browser(), asked.url, { stopAt: fed.sp.redirectUri });
+  return oidc.authorizationCodeGrant(client, new URL(back), { pkceCodeVerifier: asked.verifier, expectedState: asked.state, expectedNonce: asked.nonce });
+}
+const metrics = async () => (await fetch(`${fed.hub.privateBase}/metrics`)).text();
+const circuit = async () => (await metrics()).match(/passerelle_connector_breaker\{connector="real",state="(\w+)"\} 1/)?.[1];
+const isOffered = async () => (await new Browser().open((await request(client, fed.sp)).url)).html.includes('value="real"');
+const readyz = async () => (await fetch(`${fed.hub.privateBase}/readyz`)).text();
+async function seconds(condition, what, limit) {
+  const began = performance.now();
+  while (performance.now() - began < limit * 1000) {
+    if (await condition()) return (performance.now() - began) / 1000;
+    await new Promise((done) => { setTimeout(done, 250); });
+  }
+  assert.fail(`${what} did not happen within ${limit} s; the circuit is ${await circuit()}`);
+}
+/** A callback with this code, by a browser with its own cookie and state. */
+async function callBack(code) {
+  const browser = new Browser();
+  const away = await choose(browser, await browser.open((await request(client, fed.sp)).url), 'real', fed.idp.issuer);
+  const state = new URL(away.url).searchParams.get('state');
+  const page = await browser.open(`${fed.hub.issuer}/callback/real?${new URLSearchParams({ code, state, iss: fed.idp.issuer })}`);
+  return { browser, away, page };
+}
+
+test('callbacks with codes that make an identity provider answer 500, 413 or 403 open no circuit', async () => {
+  await logIn();
+  codes.length = 0;
+  for (const code of ['\0abc', 'x'.repeat(40_000), '<script>alert(1)</script>']) {
+    for (let n = 0; n < 5; n += 1) {
+      const { page } = await callBack(code);
+      assert.ok(page.status >= 400 || page.url.includes('/interaction/'), `${page.status} ${page.url}`);
+      assert.equal(await circuit(), 'closed');
+    }
+  }
+  assert.deepEqual(codes.filter((code) => code.includes('\0') || code.length > 4096), [], 'such a code reached the identity provider');
+  assert.ok(codes.filter((code) => code.includes('<')).length >= 5, 'the firewall was not met');
+  // And go on with it.
+  for (let n = 0; n < 20; n += 1) await callBack(`<script>${n}`);
+  // The hub's own look at the token endpoint comes within seconds, and finds it working.
+  await seconds(async () => /operation="login_probe",outcome="ok"\} [1-9]/.test(await metrics()), 'the probe of the token endpoint', 30);
+  assert.equal(await circuit(), 'closed');
+  assert.ok(await isOffered(), 'it is greyed for everybody');
+  assert.ok(codes.filter((code) => code.length === 43 && !code.includes('<')).length <= 5, 'the attacker makes the hub send many codes');
+  await logIn();
+});
+
+test('a login whose callback was forged goes on', async () => {
+  const { browser, away, page } = await callBack('\0abc');
+  assert.match(page.html, /Y020310/);
+  const consent = await browser.submit(await browser.open(away.url), { values: { login: 'angela' } });
+  assert.equal(consent.status, 200, consent.html);
+});
+
+test('an outage of the token endpoint alone is found although all users come from one network', async () => {
+  await logIn();
+  isDown = true;
+  const found = seconds(async () => !await isOffered(), 'the greyed choice', 60);
+  let isOver = false;
+  const users = (async () => {
+    while (!isOver) {
+      await callBack('of-a-person').catch(() => {});
+      await new Promise((done) => { setTimeout(done, 1000); });
+    }
+  })();
+  console.log(`found after ${(await found).toFixed(1)} s`);
+  isOver = true;
+  await users;
+  assert.equal(await circuit(), 'open');
+  assert.match(await readyz(), /1 of 1 identity providers are down: real/);
+  isDown = false;
+  console.log(`offered again after ${(await seconds(isOffered, 'its return', 40)).toFixed(1)} s`);
+  await logIn();
+  assert.equal(await circuit(), 'closed');
+});
+
+test('an identity provider that dies after its documents were fetched is greyed, and offered again when it is back', async () => {
+  await logIn();
+  await idp.close();
+  console.log(`greyed after ${(await seconds(async () => !await isOffered(), 'the greyed choice', 60)).toFixed(1)} s`);
+  assert.equal(await circuit(), 'open');
+  assert.match(await readyz(), /1 of 1 identity providers are down: real/);
+  idp = await startIdp({
+    port: Number(new URL(fed.idp.issuer).port), clientId: IDP_CLIENT, clientSecret: IDP_SECRET, userinfoAlg: 'ES256',
+    redirectUris: [`${fed.hub.issuer}/callback/real`],
+  });
+  console.log(`offered again after ${(await seconds(isOffered, 'its return', 60)).toFixed(1)} s`);
+  await logIn();
+});
