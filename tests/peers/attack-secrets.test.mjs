@@ -240,3 +240,15 @@ test('a refused authorization request is logged with the client_id that is regis
   const unknown = await ask('evil" level="error');
   assert.ok(!unknown.includes('evil') && !unknown.includes('client_id='), unknown);
 });
+
+test('commands that ask a running hub end with an error where their output meets a full device, and quietly where it meets a closed pipe', async () => {
+  const shell = (line) => new Promise((resolve) => {
+    execFile('bash', ['-c', line, program, hub.folder], { encoding: 'utf8' }, (error, stdout, stderr) => resolve({ status: error ? error.code : 0, stderr }));
+  });
+  for (const command of ['top --once', 'top --json', 'idp list', 'idp list --json']) {
+    const full = await shell(`"$0" ${command} --config "$1" > /dev/full`);
+    assert.equal(full.status, 74, `${command}: ${full.stderr}`);
+    assert.match(full.stderr, /^passerelle: standard output can't be written: .*\n$/);
+    assert.deepEqual(await shell(`"$0" ${command} --config "$1" | true; exit "\${PIPESTATUS[0]}"`), { status: 0, stderr: '' }, command);
+  }
+});
