@@ -212,7 +212,7 @@ impl Desk {
         let late = || Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the probe took too long"));
         let outcome = tokio::time::timeout(PROBE_LIMIT, asked).await.unwrap_or_else(|_| late());
         let took = started.elapsed();
-        let told = outcome.as_ref().map(|()| ()).map_err(|fault| fault.code);
+        let told = outcome.as_ref().map(|_| ()).map_err(|fault| fault.code);
         self.surroundings.metrics.connector_call(&self.id, label(call), told, took);
         let retry_after = outcome.as_ref().err().and_then(|fault| fault.retry_after);
         let found = match verdict(call, told) {
