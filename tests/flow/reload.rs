@@ -231,6 +231,7 @@ assumed_level = "eidas1"
 issuer = "https://127.0.0.1:1"
 client_id = "hub"
 client_secret = { env = "CLIENT_SECRET" }
+internal_hosts = ["127.0.0.1"]
 "#;
     let hub = TestHub::start().await;
     hub.put("connectors/silent.toml", SILENT);

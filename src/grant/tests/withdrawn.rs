@@ -31,7 +31,9 @@ fn elsewhere(sp: &mut Service) {
     sp.registration.redirect_uris = vec!["https://sp.example/another".into()];
 }
 
-const CHANGES: [(&str, fn(&mut Service)); 2] = [("scope", without_email), ("redirect URI", elsewhere)];
+type Change = fn(&mut Service);
+
+const CHANGES: [(&str, Change); 2] = [("scope", without_email), ("redirect URI", elsewhere)];
 
 #[tokio::test]
 async fn a_code_is_not_redeemed_once_its_redirect_uri_or_a_scope_was_withdrawn() {
