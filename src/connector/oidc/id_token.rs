@@ -61,11 +61,14 @@ fn code_of(fault: OpenFault) -> ErrorCode {
     }
 }
 
+/// Returns true if a claim's value has the type that the standard gives it.
+type TypeCheck = fn(&Value) -> bool;
+
 /// Core, 2: the claims that every ID token has. The fault names the claim, and never its value.
 fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorFault> {
     let is_audience =
         |value: &Value| value.is_string() || value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
-    let required: [(&str, fn(&Value) -> bool); 5] = [
+    let required: [(&str, TypeCheck); 5] = [
         ("iss", Value::is_string),
         ("sub", Value::is_string),
         ("aud", is_audience),
