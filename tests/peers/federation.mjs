@@ -14,7 +14,7 @@ const LEVELS = { standard: ['eidas1'], high: ['eidas2', 'eidas3'] };
  * in the answer by the same name, and all in `sps`. amr: the methods that the identity provider states. files: as for
  * `configure`, as are settings. firewall: as for `startIdp`.
  */
-export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', files: moreFiles = {}, firewall } = {}) {
+export async function startFederation(name, more = {}, { platform = 'standard', amr, settings = '', publicListener = '', files: moreFiles = {}, firewall } = {}) {
   const [port, privatePort, idpPort] = await freePorts(3);
   const provider = (id) => ({ id, secret: random(32), redirectUri: `http://localhost:${port}/sp/${id}/callback`, postLogoutUri: `http://localhost:${port}/sp/${id}/out` });
   const files = platform === 'standard' ? { alpha: {}, beta: {}, ...more } : more;
@@ -27,7 +27,7 @@ export async function startFederation(name, more = {}, { platform = 'standard', 
   const scopes = [...SCOPE.split(' '), 'profile', 'birth', 'identite_pivot'];
   try {
     const hub = await startHub(name, {
-      port, privatePort, platform, settings, files: moreFiles,
+      port, privatePort, platform, settings, publicListener, files: moreFiles,
       sps: Object.values(sps).map((s) => ({ scopes, ...s, redirectUris: [s.redirectUri], postLogoutUris: [s.postLogoutUri] })),
       connectors: { real: oidcConnector(idp.issuer, 'userinfo_signed_response_alg = "ES256"', { levels: LEVELS[platform] }) },
     });

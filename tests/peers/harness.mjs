@@ -55,6 +55,7 @@ function launch(name, args) {
     /** Settles with the exit status, or with the name of the signal that ended it. */
     exited: exit,
     signal: (signal) => child.kill(signal),
+    pid: child.pid,
     async until(condition, what, seconds = 30) {
       const deadline = performance.now() + seconds * 1000;
       for (;;) {
@@ -187,7 +188,7 @@ export async function startHub(name, { port, privatePort, ...options }) {
   await start();
   return {
     folder: config.folder, base, issuer: `${base}/api/v2`, privateBase: `http://127.0.0.1:${privatePort}`, stop,
-    log: () => hub.state.output, signal: (signal) => hub.signal(signal), get exited() { return hub.exited; },
+    log: () => hub.state.output, get pid() { return hub.pid; }, signal: (signal) => hub.signal(signal), get exited() { return hub.exited; },
     /** Ends it by a signal, and starts it again in its folder; `between` runs while there is none. */
     async restart(signal, between = () => {}) {
       hub.signal(signal);
