@@ -203,6 +203,9 @@ fn setup_files(page: &str) -> Vec<(String, String)> {
     files
 }
 
+const CLIENT_SECRETS: [&str; 3] =
+    ["SERVICE_PROVIDER_CLIENT__SECRET", "SERVICE_PROVIDER_CLIENT2__SECRET", "SERVICE_PROVIDER_POST__SECRET"];
+
 #[test]
 fn the_set_up_for_a_run_loads_as_it_is_written() {
     let page = listed::page("certification.md");
@@ -219,13 +222,16 @@ fn the_set_up_for_a_run_loads_as_it_is_written() {
         write(name, text);
     }
     let client = &files.last().unwrap().1;
-    write("service-providers/client2.toml", &client.replace("client_id = \"client\"", "client_id = \"client2\""));
-    let post =
-        client.replace("client_id = \"client\"", "client_id = \"post\"").replace("client_secret_basic", "client_secret_post");
-    write("service-providers/post.toml", &post);
+    let copy = |id: &str| {
+        client
+            .replace("client_id = \"client\"", &format!("client_id = \"{id}\""))
+            .replace("SERVICE_PROVIDER_CLIENT__", &format!("SERVICE_PROVIDER_{}__", id.to_uppercase()))
+    };
+    write("service-providers/client2.toml", &copy("client2"));
+    write("service-providers/post.toml", &copy("post").replace("client_secret_basic", "client_secret_post"));
     let secret = "a-secret-of-at-least-thirty-two-characters";
     let environment: Environment =
-        ["SUBJECT_KEY", "UPSTREAM_SECRET", "CLIENT_SECRET"].into_iter().map(|name| (name, secret)).collect();
+        ["SUBJECT_KEY", "CONNECTOR_UPSTREAM__SECRET"].into_iter().chain(CLIENT_SECRETS).map(|name| (name, secret)).collect();
     let loaded = config::load(folder.path(), &environment);
     assert!(loaded.is_ok(), "{}", config::report(&loaded, passerelle::env::Timestamp::default()));
     // What a run needs, and an incomplete set-up lacked.
