@@ -674,7 +674,7 @@ fn the_derivation_of_a_subject_key_is_the_operators_or_the_keys_own() {
 
 #[test]
 fn one_key_serves_an_old_and_a_new_derivation_and_each_sector_chooses() {
-    let both = TWO_KEYS.replace("env = \"SP_SECRET\"", "env = \"SUBJECT_KEY\", derivation = 2");
+    let both = TWO_KEYS.replace("env = \"SECOND_KEY\"", "env = \"SUBJECT_KEY\", derivation = 2");
     let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
     let folder = Folder::good().edit("passerelle.toml", "subject_key = { env = \"SUBJECT_KEY\" }", &both);
     let loaded = folder.with("service-providers/other.toml", other).loaded();

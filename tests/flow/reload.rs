@@ -213,7 +213,7 @@ async fn a_connector_that_turns_to_another_ones_secret_keeps_its_last_good_versi
         hub.reread().await;
         let complaints = hub.reload().complaints();
         assert!(
-            matches!(complaints.as_slice(), [line] if line.contains("evil.toml:7") && line.contains("refer to")),
+            matches!(complaints.as_slice(), [line] if line.contains("evil.toml:8") && line.contains("refer to")),
             "{complaints:?}"
         );
         assert_eq!(hub.reload().outline(), before, "{secret}");
@@ -230,7 +230,7 @@ assumed_level = "eidas1"
 [kind.oidc]
 issuer = "https://127.0.0.1:1"
 client_id = "hub"
-client_secret = { env = "CLIENT_SECRET" }
+client_secret = { file = "secrets/connectors/silent/client.secret" }
 internal_hosts = ["127.0.0.1"]
 "#;
     let hub = TestHub::start().await;
