@@ -16,6 +16,7 @@ pub mod changes;
 pub mod client_assertions;
 mod client_auth;
 pub mod client_keys;
+mod connector_findings;
 pub mod connector_rules;
 pub mod connectors;
 mod current;
@@ -140,20 +141,6 @@ pub struct Loaded {
     pub refused: Vec<Problem>,
 }
 
-impl Loaded {
-    /// Returns what `check` refuses although a hub starts with it: unverified identity providers and exposed secrets.
-    pub fn faults(&self) -> impl Iterator<Item = &Problem> {
-        self.refused.iter().chain(&self.exposed)
-    }
-
-    /// What deserves a line in the log of a start at this moment: [`Self::warnings`], and what the date has made worth one.
-    pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Problem> {
-        let locked_out = self.service_providers.values().filter_map(move |client| client.locked_out(now));
-        let of_data_providers = self.data_providers.values().filter_map(move |client| client.locked_out(now));
-        self.warnings.iter().chain(locked_out).chain(of_data_providers)
-    }
-}
-
 /// Reads and checks the configuration in `folder`.
 ///
 /// # Errors
@@ -202,8 +189,9 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
         problems.extend(unreachable(&drafts, connectors, platform));
         let is_known = |id: &ConnectorId| connectors.iter().any(|(_, connector)| connector.id == *id);
         warnings.extend(service_providers::unknown_connectors(&drafts, is_known));
-        let of =
-            |(source, connector): &(Source, ConfiguredConnector)| connectors::warnings(source.path(), &connector.file, platform);
+        let of = |(source, connector): &(Source, ConfiguredConnector)| {
+            connector_findings::warnings(source.path(), &connector.file, platform)
+        };
         warnings.extend(connectors.iter().flat_map(of));
         let known = drafts.iter().map(|draft| &draft.file.client_id).collect();
         let folder = checked.as_ref().map_or(folder, |checked| checked.settings.connectors.as_path());
@@ -261,7 +249,7 @@ fn whole(
     let scopes = judged.scopes.1.clone();
     let settings::Checked { settings, base_url, subject_keys, admin_token, trace_headers, register, store } = checked;
     warnings.extend(settings::warnings(source, &settings, &subject_keys));
-    warnings.extend(connectors::without_category(&connectors, &settings));
+    warnings.extend(connector_findings::without_category(&connectors, &settings));
     warnings.extend(emptiness(source, &settings, &connectors, &service_providers));
     let ground = files::Ground {
         folder: context.folder.to_owned(),

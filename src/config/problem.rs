@@ -45,6 +45,20 @@ impl fmt::Display for Problem {
     }
 }
 
+impl Loaded {
+    /// Returns what `check` refuses although a hub starts with it: unverified identity providers and exposed secrets.
+    pub fn faults(&self) -> impl Iterator<Item = &Problem> {
+        self.refused.iter().chain(&self.exposed)
+    }
+
+    /// What deserves a line in the log of a start at this moment: [`Self::warnings`], and what the date has made worth one.
+    pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Problem> {
+        let locked_out = self.service_providers.values().filter_map(move |client| client.locked_out(now));
+        let of_data_providers = self.data_providers.values().filter_map(move |client| client.locked_out(now));
+        self.warnings.iter().chain(locked_out).chain(of_data_providers)
+    }
+}
+
 /// What `passerelle check` prints: every problem, or what was loaded and what deserves a second look at this moment.
 /// Exposed secrets are problems of a configuration that loads.
 #[must_use]

@@ -3,6 +3,7 @@
 
 use std::path::{Path, PathBuf};
 
+use super::connector_findings;
 use super::connectors::{self, Draft};
 use super::environment::Environment;
 use super::model::{self, ConnectorFile, Settings, SubjectSource};
@@ -91,8 +92,8 @@ impl Surroundings {
     pub fn warnings(&self, path: &Path, file: &ConnectorFile) -> Vec<Problem> {
         let unknown = |category: &String| self.categories.as_ref().is_some_and(|known| !known.contains(category));
         let category = file.category.as_ref().filter(|category| unknown(category));
-        let mut warnings = connectors::warnings(path, file, self.platform);
-        warnings.extend(category.map(|_| connectors::unknown_category(path)));
+        let mut warnings = connector_findings::warnings(path, file, self.platform);
+        warnings.extend(category.map(|_| connector_findings::unknown_category(path)));
         warnings
     }
 

@@ -217,7 +217,9 @@ impl Upstream {
         let returned = id_token.get("acr").filter(|acr| !acr.is_null()).map(|acr| acr.as_str().unwrap_or_default());
         let judged = self.agreement.judge(returned, self.agreement.to_ask(asked));
         judged.map_err(|fault| match (fault, returned) {
-            (LevelFault::Unlisted, Some(value)) if self.agreement.refuses_value(value) => unlisted_acr(value, &self.agreement),
+            (LevelFault::Unlisted, Some(value)) if self.agreement.refuses_value(value) => {
+                id_token::unlisted_acr(value, &self.agreement)
+            }
             _ => ConnectorFault::new(fault.code(), fault.to_string()),
         })
     }
@@ -364,21 +366,6 @@ impl Upstream {
         userinfo::check_subject(&claims, id_token)?;
         Ok(claims)
     }
-}
-
-/// Names the returned `acr` to the operator, who decides whether it stands for a level.
-fn unlisted_acr(value: &str, agreement: &Agreement) -> ConnectorFault {
-    let shown = if value.is_empty() {
-        "an empty acr, or one that is no string".to_owned()
-    } else {
-        format!("acr \"{}\"", code_flow::printable(value, 64))
-    };
-    let advice = match agreement.assumed {
-        Some(_) => "assumed_level counts only where none is returned; list the value, or set ignore_acr = true",
-        None => "list the value, if it stands for a level",
-    };
-    let what = format!("it returned {shown}, which the connector's [acr] table does not list; {advice}");
-    ConnectorFault::new(LevelFault::Unlisted.code(), what)
 }
 
 /// Userinfo's claims over those of the ID token.

@@ -12,8 +12,9 @@ use tokio::net::TcpStream;
 use tokio::time::Instant;
 use url::Host;
 
-use super::guard::{FORBIDDEN, GuardFault, bare, is_public};
+use super::guard::{FORBIDDEN, GuardFault, bare};
 use super::lookups::Lookups;
+use super::public_addresses::is_public;
 
 /// Connects to one host and port.
 #[derive(Clone, Debug)]

@@ -11,6 +11,7 @@ pub mod dial;
 pub mod guard;
 pub mod kept;
 mod lookups;
+mod public_addresses;
 pub mod retry_after;
 pub mod shared;
 mod traced;

@@ -33,6 +33,7 @@ mod events;
 mod failed;
 mod identifying;
 mod leaving;
+mod step;
 pub mod upstream;
 mod verifying;
 mod withdrawn;
@@ -50,6 +51,7 @@ pub use events::{
 pub use failed::Failed;
 pub use identifying::Identifying;
 pub use leaving::Leaving;
+pub use step::{Save, Step, Then};
 pub use verifying::Verifying;
 
 use crate::assurance::At;
@@ -206,28 +208,6 @@ pub enum ConsentPolicy {
     None,
 }
 
-/// What one step made of a login.
-#[derive(Debug)]
-pub struct Step {
-    pub login: Login,
-    pub save: Save,
-    pub then: Then,
-}
-
-/// Whether the new state must reach the store before anything else happens.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Save {
-    Yes,
-    /// Nothing changed, or nothing that would be missed.
-    No,
-}
-
-#[derive(Debug)]
-pub enum Then {
-    Do(Box<Effect>),
-    Answer(Answer),
-}
-
 silent!(Ticket);
 
 impl Login {
@@ -337,28 +317,6 @@ pub fn on_report(login: Login, report: Report, world: &World<'_>) -> Step {
             | State::Failed(_)),
             Report::Departed(_) | Report::Authenticated(_) | Report::Identified(_) | Report::Granted(_) | Report::CodeLives(_),
         ) => Step::stay(ticket, state, Answer::problem(ErrorCode::StepOutOfOrder, Way::Choice)),
-    }
-}
-
-impl Step {
-    /// Nothing changes; the browser gets `answer`.
-    fn stay(ticket: Ticket, state: State, answer: Answer) -> Self {
-        Self { login: Login { ticket, state }, save: Save::No, then: Then::Answer(answer) }
-    }
-
-    /// A new state, stored before the browser hears of it.
-    fn settle(ticket: Ticket, state: State, answer: Answer) -> Self {
-        Self { login: Login { ticket, state }, save: Save::Yes, then: Then::Answer(answer) }
-    }
-
-    /// A new state, stored before the effect begins.
-    fn settle_then(ticket: Ticket, state: State, effect: Effect) -> Self {
-        Self { login: Login { ticket, state }, save: Save::Yes, then: Then::Do(Box::new(effect)) }
-    }
-
-    /// A state that need not outlive this process.
-    fn pass_through(ticket: Ticket, state: State, effect: Effect) -> Self {
-        Self { login: Login { ticket, state }, save: Save::No, then: Then::Do(Box::new(effect)) }
     }
 }
 

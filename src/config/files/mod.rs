@@ -15,6 +15,7 @@ use std::time::Duration;
 pub use shelf::Found;
 use shelf::{Reading, Shelf, Version};
 
+use super::connector_findings;
 use super::connector_rules::Order;
 use super::connectors::{self, ConfiguredConnector};
 use super::data_providers::{self, RegisteredDataProvider};
@@ -254,11 +255,11 @@ impl Files {
         self.connectors.counting().map(of).collect()
     }
 
-    /// Connectors in use that [`connectors::check_identity`] refuses.
+    /// Connectors in use that [`connector_findings::check_identity`] refuses.
     #[must_use]
     pub fn refused(&self) -> Vec<Problem> {
         let check = |version: &Arc<Version<Described>>| {
-            connectors::check_identity(&version.source, &version.says.configured.file, self.ground.subject)
+            connector_findings::check_identity(&version.source, &version.says.configured.file, self.ground.subject)
         };
         self.connectors.counting().filter_map(check).collect()
     }

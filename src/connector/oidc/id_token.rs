@@ -13,7 +13,8 @@ use openidconnect::{ClaimsVerificationError, ClientId, IdTokenVerifier, IssuerUr
 use serde_json::{Map, Value};
 
 use super::keys::ProvenKey;
-use crate::connector::ConnectorFault;
+use crate::assurance::acr::{Agreement, LevelFault};
+use crate::connector::{ConnectorFault, code_flow};
 use crate::digest;
 use crate::env::Timestamp;
 use crate::ids::Secret;
@@ -249,6 +250,21 @@ pub fn authenticated_at(
         // A clock that is ahead, within the tolerance, must not date the authentication in the future.
         _ => Ok(auth_time.min(now)),
     }
+}
+
+/// Names the returned `acr` to the operator, who decides whether it stands for a level.
+pub fn unlisted_acr(value: &str, agreement: &Agreement) -> ConnectorFault {
+    let shown = if value.is_empty() {
+        "an empty acr, or one that is no string".to_owned()
+    } else {
+        format!("acr \"{}\"", code_flow::printable(value, 64))
+    };
+    let advice = match agreement.assumed {
+        Some(_) => "assumed_level counts only where none is returned; list the value, or set ignore_acr = true",
+        None => "list the value, if it stands for a level",
+    };
+    let what = format!("it returned {shown}, which the connector's [acr] table does not list; {advice}");
+    ConnectorFault::new(LevelFault::Unlisted.code(), what)
 }
 
 #[cfg(test)]
