@@ -159,7 +159,7 @@ test('secret files with mode 0644 fail check, and a hub that starts warns of the
   assert.equal((await run(['check', '--config', hub.folder])).status, 0, 'a service’s group may read it');
   chmodSync(key, 0o644);
   await hub.restart('SIGTERM');
-  assert.match(hub.log(), /WARN.*a secret can be read by others.*subject_key/);
+  assert.match(hub.log(), /WARN.*refused by `passerelle check`.*subject_key/);
   chmodSync(key, 0o600);
   chmodSync(token, 0o600);
 });

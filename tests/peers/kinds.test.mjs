@@ -201,7 +201,14 @@ test('guessing is slowed down, for one name and whatever the login', async () =>
 test('a certificate of another authority, and a directory that is away, are told with their code, and the login goes on', async () => {
   for (const [connector, code] of [['forged', 'Y020123'], ['dead', 'Y020003']]) {
     const browser = new Browser();
-    const page = await type(browser, await pageOf(browser, connector), 'angela', PASSWORD);
+    const offered = await browser.open(authorize());
+    if (!formsOf(offered.html, offered.url).some((form) => form.buttons.some(({ value }) => value === connector))) {
+      // The hub's own probes were faster than this person: it is greyed, and the log says why.
+      assert.match(offered.html, /Out of order at the moment/);
+      assert.match(hub.log(), new RegExp(`circuit opened.*connector=${connector}\\b.*${code}`));
+      continue;
+    }
+    const page = await type(browser, await choose(browser, offered, connector, sp.redirectUri), 'angela', PASSWORD);
     assert.ok(page.status === 502 && page.html.includes(code), page.html);
     const back = page.html.match(/<a class="button plain" href="([^"]+)"/)[1];
     const choice = await browser.open(new URL(back, hub.base).href);
