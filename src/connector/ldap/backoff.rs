@@ -13,7 +13,8 @@
 //! | account and network, signed in there; a sign-in does not clear it | 20 | nor by wrong passwords for their own account |
 //!
 //! The network's count does not stop persons who signed in there: strangers behind the same proxy must not close a directory
-//! to them.
+//! to them. Nor does it apply to loopback and private addresses: one of them can stand for everyone, when it is a proxy's that
+//! `trusted_proxies` does not name.
 //!
 //! Counts are kept by buckets that a keyed hash chooses: no name is kept, and no outsider can find two names that share one.
 
@@ -88,8 +89,8 @@ impl Backoff {
         Self { key: HmacKey::new(&env.entropy().bits256()), limits, window, counts: Mutex::default() }
     }
 
-    /// Counts a bind of this network as failed, until it is given back. Counts nothing for a person who signed in from there:
-    /// [`Self::count_person`] bounds those binds.
+    /// Counts a bind of this network as failed, until it is given back. Counts nothing for a person who signed in from there,
+    /// whose binds [`Self::count_person`] bounds, nor from a private network.
     ///
     /// # Errors
     /// There were too many: how long to wait. Nothing is counted then.
@@ -100,7 +101,7 @@ impl Backoff {
         now: Timestamp,
         attempt: &mut Attempt,
     ) -> Result<(), Duration> {
-        if self.is_known(person, network, now) {
+        if network.is_private() || self.is_known(person, network, now) {
             return Ok(());
         }
         let bucket = self.bucket(Count::Network, "", Some(network));

@@ -67,3 +67,17 @@ async fn a_person_who_signs_in_between_wrong_passwords_can_not_have_the_hub_bann
     let failed = |said: &Said| matches!(said, Said::Bind { password, .. } if password == "wrong");
     assert_eq!(world.directory.said().iter().filter(|said| failed(said)).count(), 20);
 }
+
+/// Behind a proxy that `trusted_proxies` does not name, everyone has its private address.
+#[tokio::test]
+async fn wrong_passwords_do_not_close_a_private_network() {
+    let world = World::new().await;
+    world.directory.script.lock().unwrap().found = vec![];
+    for address in [[127, 0, 0, 1], [10, 1, 2, 3]] {
+        for name in 0..40 {
+            let state = world.connector.env.entropy().token();
+            let outcome = world.sign_in_from(address, &state, &format!("made up {name}"), "wrong").await;
+            assert_eq!(outcome, Ok(SignedIn::No), "{address:?} {name}");
+        }
+    }
+}
