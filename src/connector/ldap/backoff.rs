@@ -141,13 +141,14 @@ impl Backoff {
     }
 
     /// Notes that this person, by each of these names, has signed in from this network. The directory forgets the wrong
-    /// passwords of before, and so does this; of the network's one is forgotten, for it may be that of many persons.
+    /// passwords of before, and so does this. The first sign-in of the person there within the window also clears one failure
+    /// of the network, which may be that of many persons; more would let sign-ins alternate with guesses without end.
     pub fn succeed(&self, persons: &[&str], network: ClientNetwork, now: Timestamp, attempt: &Attempt) {
         self.give_back(attempt);
         let mut counts = self.counts();
-        if let Some(failures) = counts.failures.get_mut(&self.bucket(Count::Network, "", Some(network))) {
-            failures.pop();
-        }
+        let keys: Vec<_> = persons.iter().map(|person| self.known_key(person, network)).collect();
+        let signed_in_at = keys.iter().filter_map(|key| counts.known.get(key)).max();
+        let is_first_in_window = signed_in_at.is_none_or(|at| *at + self.window <= now);
         for person in persons {
             counts.failures.remove(&self.bucket(Count::Account, person, None));
             counts.failures.remove(&self.bucket(Count::Strangers, person, None));
@@ -157,9 +158,12 @@ impl Backoff {
             counts.known.retain(|_, at| now.since(*at) < KNOWN_FOR);
         }
         // All names or none: a spelling that is known without its entry would have a bound of its own.
-        let keys: Vec<_> = persons.iter().map(|person| self.known_key(person, network)).collect();
         if counts.known.len() + keys.len() <= MAX_KNOWN || keys.iter().all(|key| counts.known.contains_key(key)) {
             counts.known.extend(keys.into_iter().map(|key| (key, now)));
+            let of_network = counts.failures.get_mut(&self.bucket(Count::Network, "", Some(network)));
+            if let Some(failures) = of_network.filter(|_| is_first_in_window) {
+                failures.pop();
+            }
         }
     }
 

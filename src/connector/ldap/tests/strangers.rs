@@ -81,3 +81,17 @@ async fn wrong_passwords_do_not_close_a_private_network() {
         }
     }
 }
+
+#[tokio::test]
+async fn own_sign_ins_between_guesses_at_other_accounts_allow_no_more_guesses() {
+    let world = World::new().await;
+    let ada = world.directory.script.lock().unwrap().found.clone();
+    let mut judged = 0;
+    for name in 0..60 {
+        world.directory.script.lock().unwrap().found.clone_from(&ada);
+        accepted(world.sign_in(&format!("ada by spelling {}", name.min(10)), "right").await);
+        world.directory.script.lock().unwrap().found = vec![];
+        judged += u32::from(world.sign_in(&format!("made up {name}"), "wrong").await == Ok(SignedIn::No));
+    }
+    assert_eq!(judged, 20);
+}
