@@ -17,6 +17,12 @@ impl ClientNetwork {
         Self(masked(address, 24, 48))
     }
 
+    /// Returns whether [`is_private`] holds for the addresses of this network.
+    #[must_use]
+    pub const fn is_private(self) -> bool {
+        is_private(IpAddr::V6(Ipv6Addr::from_bits(u128::from_be_bytes(self.0))))
+    }
+
     /// Returns the network's address, IPv4 as IPv4-mapped IPv6, for keyed hashes alone.
     #[must_use]
     pub const fn octets(self) -> [u8; 16] {
@@ -85,7 +91,9 @@ mod tests {
             ("100.64.0.1", false),
             ("2001:db8::1", false),
         ] {
-            assert_eq!(is_private(address.parse().unwrap()), expected, "{address}");
+            let address = address.parse().unwrap();
+            assert_eq!(is_private(address), expected, "{address}");
+            assert_eq!(ClientNetwork::containing(address).is_private(), expected, "the network of {address}");
         }
     }
 }

@@ -103,8 +103,9 @@ impl LdapConnector {
     async fn authenticated<'t>(&'t self, typed: &Typed, counted: &mut Counted<'t>) -> Result<Option<Entry>, Stop> {
         let (network, now) = (typed.network, counted.at);
         counted.count(&self.logins, typed.login.as_str())?;
-        self.backoff.count_network(network, now, &mut counted.bind).map_err(Stop::Wait)?;
-        self.backoff.count_person(&by_name(typed), network, now, &mut counted.bind).map_err(Stop::Wait)?;
+        let name = by_name(typed);
+        self.backoff.count_network(&name, network, now, &mut counted.bind).map_err(Stop::Wait)?;
+        self.backoff.count_person(&name, network, now, &mut counted.bind).map_err(Stop::Wait)?;
         let found = self.directory.find(&typed.username).await?;
         let Some(entry) = found.filter(|entry| !entry.dn.is_empty()) else {
             // The same conversation as for somebody who is there, so that its length says nothing (user enumeration).

@@ -94,3 +94,13 @@ test('one person with many made-up names makes the hub fail 20 binds, and no mor
   assert.deepEqual([statuses.filter((status) => status === 403).length, statuses.filter((status) => status === 429).length], [20, 10]);
   assert.ok(await signsIn('203.0.113.7'), 'others do not wait for that');
 });
+
+test('sign-ins between guesses at other accounts allow no more of these, and the guesses do not keep the person out', async () => {
+  assert.ok(await signsIn('100.64.4.7'));
+  const statuses = [];
+  for (let name = 0; name < 25; name += 1) {
+    statuses.push((await tryFrom('100.64.4.9', `guessed-${name}`, 'guess')).status);
+    assert.ok(await signsIn('100.64.4.7'), `after ${statuses.length} guesses`);
+  }
+  assert.deepEqual([statuses.filter((status) => status === 403).length, statuses.filter((status) => status === 429).length], [20, 5]);
+});

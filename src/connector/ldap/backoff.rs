@@ -2,14 +2,19 @@
 //! network together.
 //!
 //! Directories lock an account after some wrong passwords, by anyone, and some ban the address that they came from:
-//! the hub's. Four counts of failed binds, each within the time in which the directory counts, keep both from happening:
+//! the hub's. Five counts of failed binds, each within the time in which the directory counts, keep both from happening:
 //!
 //! | count | bound | so that |
 //! |---|---|---|
 //! | account | one less than locks it | no account is locked through the hub |
 //! | account, from networks where it never signed in | one less than that | strangers leave its person a try |
 //! | account and network, never signed in there | one less again | one network leaves the others a try |
-//! | network | 20 | one person does not get the hub's address banned |
+//! | network, of persons who never signed in there | 20 | one person does not get the hub's address banned |
+//! | account and network, signed in there; a sign-in does not clear it | 20 | nor by wrong passwords for their own account |
+//!
+//! The network's count does not stop persons who signed in there: strangers behind the same proxy must not close a directory
+//! to them. Nor does it apply to loopback and private addresses: one of them can stand for everyone, when it is a proxy's that
+//! `trusted_proxies` does not name.
 //!
 //! Counts are kept by buckets that a keyed hash chooses: no name is kept, and no outsider can find two names that share one.
 
@@ -23,6 +28,8 @@ use crate::env::{Env, Timestamp};
 
 /// Failed binds of one network: a multiple of what one person needs, and few of what a ban is for.
 const MAX_PER_NETWORK: usize = 20;
+/// Failed binds for one account from one network where it signed in, however many sign-ins come between them.
+const MAX_PER_KNOWN_PAIR: usize = 20;
 /// Failed binds for one account from one network, however high the directory's own limit is.
 const MAX_PER_PAIR: usize = 5;
 /// Buckets of each count. With few, a flood of made-up names would make real persons wait.
@@ -69,6 +76,7 @@ enum Count {
     Strangers,
     Pair,
     Network,
+    KnownPair,
 }
 
 impl Backoff {
@@ -81,11 +89,21 @@ impl Backoff {
         Self { key: HmacKey::new(&env.entropy().bits256()), limits, window, counts: Mutex::default() }
     }
 
-    /// Counts a bind of this network as failed, until it is given back.
+    /// Counts a bind of this network as failed, until it is given back. Counts nothing for a person who signed in from there,
+    /// whose binds [`Self::count_person`] bounds, nor from a private network.
     ///
     /// # Errors
     /// There were too many: how long to wait. Nothing is counted then.
-    pub fn count_network(&self, network: ClientNetwork, now: Timestamp, attempt: &mut Attempt) -> Result<(), Duration> {
+    pub fn count_network(
+        &self,
+        person: &str,
+        network: ClientNetwork,
+        now: Timestamp,
+        attempt: &mut Attempt,
+    ) -> Result<(), Duration> {
+        if network.is_private() || self.is_known(person, network, now) {
+            return Ok(());
+        }
         let bucket = self.bucket(Count::Network, "", Some(network));
         self.count(&[(bucket, MAX_PER_NETWORK)], now, attempt)
     }
@@ -102,9 +120,9 @@ impl Backoff {
         attempt: &mut Attempt,
     ) -> Result<(), Duration> {
         let account = (self.bucket(Count::Account, person, None), self.limits.account);
-        let known = self.counts().known.get(&self.known_key(person, network)).copied();
-        if known.is_some_and(|at| now.since(at) < KNOWN_FOR) {
-            return self.count(&[account], now, attempt);
+        if self.is_known(person, network, now) {
+            let known_pair = (self.bucket(Count::KnownPair, person, Some(network)), MAX_PER_KNOWN_PAIR);
+            return self.count(&[account, known_pair], now, attempt);
         }
         let strangers = (self.bucket(Count::Strangers, person, None), self.limits.strangers);
         let pair = (self.bucket(Count::Pair, person, Some(network)), self.limits.pair);
@@ -123,25 +141,36 @@ impl Backoff {
     }
 
     /// Notes that this person, by each of these names, has signed in from this network. The directory forgets the wrong
-    /// passwords of before, and so does this; of the network's one is forgotten, for it may be that of many persons.
+    /// passwords of before, and so does this. The first sign-in of the person there within the window also clears one failure
+    /// of the network, which may be that of many persons; more would let sign-ins alternate with guesses without end.
     pub fn succeed(&self, persons: &[&str], network: ClientNetwork, now: Timestamp, attempt: &Attempt) {
         self.give_back(attempt);
         let mut counts = self.counts();
-        if let Some(failures) = counts.failures.get_mut(&self.bucket(Count::Network, "", Some(network))) {
-            failures.pop();
-        }
+        let keys: Vec<_> = persons.iter().map(|person| self.known_key(person, network)).collect();
+        let signed_in_at = keys.iter().filter_map(|key| counts.known.get(key)).max();
+        let is_first_in_window = signed_in_at.is_none_or(|at| *at + self.window <= now);
         for person in persons {
             counts.failures.remove(&self.bucket(Count::Account, person, None));
             counts.failures.remove(&self.bucket(Count::Strangers, person, None));
             counts.failures.remove(&self.bucket(Count::Pair, person, Some(network)));
-            if counts.known.len() >= MAX_KNOWN {
-                counts.known.retain(|_, at| now.since(*at) < KNOWN_FOR);
-            }
-            let key = self.known_key(person, network);
-            if counts.known.len() < MAX_KNOWN || counts.known.contains_key(&key) {
-                counts.known.insert(key, now);
+        }
+        if counts.known.len() + persons.len() > MAX_KNOWN {
+            counts.known.retain(|_, at| now.since(*at) < KNOWN_FOR);
+        }
+        // All names or none: a spelling that is known without its entry would have a bound of its own.
+        if counts.known.len() + keys.len() <= MAX_KNOWN || keys.iter().all(|key| counts.known.contains_key(key)) {
+            counts.known.extend(keys.into_iter().map(|key| (key, now)));
+            let of_network = counts.failures.get_mut(&self.bucket(Count::Network, "", Some(network)));
+            if let Some(failures) = of_network.filter(|_| is_first_in_window) {
+                failures.pop();
             }
         }
+    }
+
+    /// Returns whether this person signed in from this network in the last 30 days.
+    fn is_known(&self, person: &str, network: ClientNetwork, now: Timestamp) -> bool {
+        let signed_in_at = self.counts().known.get(&self.known_key(person, network)).copied();
+        signed_in_at.is_some_and(|at| now.since(at) < KNOWN_FOR)
     }
 
     /// In each of the buckets, or in none.
@@ -276,15 +305,16 @@ mod tests {
         let mut attempts: Vec<Attempt> = Vec::new();
         for _ in 0..100 {
             let mut attempt = Attempt::default();
-            if backoff.count_network(network(1), NOW, &mut attempt).is_ok() {
+            if backoff.count_network("made up", network(1), NOW, &mut attempt).is_ok() {
                 attempts.push(attempt);
             }
         }
         assert_eq!(attempts.len(), MAX_PER_NETWORK);
-        assert!(backoff.count_network(network(2), NOW, &mut Attempt::default()).is_ok());
+        assert!(backoff.count_network("made up", network(2), NOW, &mut Attempt::default()).is_ok());
         // Where many persons are behind one network, each that signs in makes room for another's mistake.
         backoff.succeed(&["ada"], network(1), NOW, &attempts.remove(0));
-        let room = (0..9).filter(|_| backoff.count_network(network(1), NOW, &mut Attempt::default()).is_ok()).count();
+        let is_counted = |_: &usize| backoff.count_network("made up", network(1), NOW, &mut Attempt::default()).is_ok();
+        let room = (0..9).filter(is_counted).count();
         assert_eq!(room, 2);
     }
 
@@ -293,7 +323,7 @@ mod tests {
         let backoff = backoff(5);
         for _ in 0..100 {
             let mut attempt = Attempt::default();
-            backoff.count_network(network(1), NOW, &mut attempt).unwrap();
+            backoff.count_network("made up", network(1), NOW, &mut attempt).unwrap();
             backoff.count_person("ada", network(1), NOW, &mut attempt).unwrap();
             backoff.give_back(&attempt);
         }
