@@ -234,7 +234,8 @@ impl Health {
         })
     }
 
-    /// Records what a made-up code came to. A wrong answer counts only where a right one was seen before.
+    /// Records what a made-up code came to. A wrong answer counts only where a right one was seen before; where none was, it
+    /// ends a run of probes without an answer.
     pub fn record_login_probe(&self, outcome: ProbeOutcome, took: Duration, now: Timestamp) -> Option<Turn> {
         self.change(now, |state| {
             state.logins_suspected = false;
@@ -247,9 +248,13 @@ impl Health {
                 ProbeOutcome::Succeeded => {
                     state.answers_made_up_codes = true;
                     state.close_if(Cause::LoginProbe);
-                    state.circuit.half_open_after_pause(now);
+                    state.circuit.half_open_after_login_probe(now);
                 }
-                ProbeOutcome::Inconclusive => state.circuit.half_open_after_pause(now),
+                ProbeOutcome::Inconclusive => {
+                    // The endpoint answers again. Whether its answer is the right one only a login can show.
+                    state.login_probe.failing = None;
+                    state.circuit.half_open_after_login_probe(now);
+                }
                 ProbeOutcome::Failed(code) => state.window.record(now, Call::LoginProbe, Err(code), took),
             }
         })

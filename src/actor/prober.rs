@@ -10,6 +10,8 @@ mod sharing;
 mod sharing_tests;
 #[cfg(test)]
 mod tests;
+#[cfg(test)]
+mod way_out_tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -33,6 +35,9 @@ const ROUND: Duration = Duration::from_secs(1);
 const SYNC_ROUNDS: u64 = 2;
 /// Working identity providers that are asked for a witness, when there is none.
 const WITNESSES: usize = 3;
+
+/// Identity providers that begin to fail within this time of each other may fail for one reason: the hub's way out.
+const ONE_OUTAGE: Duration = Duration::from_secs(120);
 
 /// What the prober works with.
 pub struct ProberDeps {
@@ -171,13 +176,14 @@ impl Prober {
     fn decide(&self, now: Timestamp) -> bool {
         let probed = self.probed(now);
         let WayOut(way_out) = &self.connectors.way_out;
-        let all_fail = probed.len() > 1
-            && probed.iter().all(|one| one.evidence.failing_since.is_some())
-            && probed.iter().any(|one| one.evidence.condemned.is_some());
+        let comparable = comparable(&probed);
+        let all_fail = comparable.len() > 1
+            && comparable.iter().all(|one| one.evidence.failing_since.is_some())
+            && comparable.iter().any(|one| one.evidence.condemned.is_some());
         let was_down = way_out.swap(all_fail, Ordering::Relaxed);
         match (was_down, all_fail) {
             (false, true) => tracing::error!(
-                identity_providers = probed.len(),
+                identity_providers = comparable.len(),
                 "every identity provider fails at once: the hub's own way out is at fault, and none is greyed"
             ),
             (true, false) => tracing::info!("the hub reaches identity providers again"),
@@ -185,16 +191,17 @@ impl Prober {
         }
         self.metrics.way_out_down(all_fail);
         if was_down && !all_fail {
-            probed.iter().for_each(|one| one.handle.health().forgive());
+            // One whose circuit is open had failed before: that was not the hub's own doing.
+            probed.iter().filter(|one| !one.evidence.is_open).for_each(|one| one.handle.health().forgive());
             return true;
         }
-        for Probed { id, handle, evidence } in &probed {
+        for Probed { id, handle, evidence } in &comparable {
             let health = handle.health();
             if all_fail {
                 log_turn(id, health.withhold(now));
             } else if let Some((cause, since)) = evidence.condemned
                 && !evidence.is_open
-                && (probed.len() == 1 || self.has_witness(&probed, id, evidence, cause, since))
+                && (comparable.len() == 1 || self.has_witness(&probed, id, evidence, cause, since))
             {
                 log_turn(id, health.open(cause, now));
             }
@@ -235,4 +242,12 @@ impl Prober {
         };
         self.connectors.probed().into_iter().map(probed).collect()
     }
+}
+
+/// Returns those that show whether the way out works: all but those whose circuit is open and that began to fail more than
+/// [`ONE_OUTAGE`] before the latest one did.
+fn comparable(probed: &[Probed]) -> Vec<&Probed> {
+    let latest = probed.iter().filter_map(|one| one.evidence.failing_since).max();
+    let is_old = |since: Timestamp| latest.is_some_and(|latest| latest.since(since) > ONE_OUTAGE);
+    probed.iter().filter(|one| !(one.evidence.is_open && one.evidence.failing_since.is_some_and(is_old))).collect()
 }

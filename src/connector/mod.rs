@@ -210,7 +210,7 @@ pub fn agreement(file: &ConnectorFile) -> Agreement {
 pub struct ConnectorFault {
     pub code: ErrorCode,
     pub detail: String,
-    /// How long the identity provider asks the hub to wait (RFC 9110 §10.2.3).
+    /// How long the identity provider asks the hub to wait, with a 503 or a 429 (RFC 9110 §10.2.3, RFC 6585 §4).
     pub retry_after: Option<Duration>,
 }
 
@@ -225,7 +225,10 @@ impl ConnectorFault {
         // RFC 6585 §4: it works, and limits the hub's requests.
         let code = if status == http::StatusCode::TOO_MANY_REQUESTS { ErrorCode::IdpThrottled } else { ErrorCode::IdpStatus };
         let detail = format!("{what} answered with status {}", status.as_u16());
-        Self { retry_after: retry_after(answer.headers()), ..Self::new(code, detail) }
+        // With any other status the header has no meaning that the hub could rely on.
+        let may_ask_to_wait = matches!(status, http::StatusCode::TOO_MANY_REQUESTS | http::StatusCode::SERVICE_UNAVAILABLE);
+        let retry_after = may_ask_to_wait.then(|| retry_after(answer.headers())).flatten();
+        Self { retry_after, ..Self::new(code, detail) }
     }
 }
 

@@ -4,6 +4,7 @@
 //! closed ── condemned by probes, or by logins from several networks ──▶ open
 //! open ── the probe that condemned it succeeds ──▶ closed
 //! open ── logins had condemned it, the pause is over, and the login probe finds no fault ──▶ half-open
+//! open ── the login probe had condemned it, and gets an answer that proves neither ──▶ half-open
 //! half-open ── a login succeeds, or ten minutes pass ──▶ closed
 //! half-open ── logins from several networks fail ──▶ open, for twice the pause
 //! ```
@@ -156,11 +157,16 @@ impl Circuit {
         }
     }
 
-    /// The login probe found no fault, or can't find any.
-    pub fn half_open_after_pause(&mut self, now: Timestamp) {
-        if let State::Open { since, pause, cause: Cause::Logins } = self.state
-            && !is_within(since, pause, now)
-        {
+    /// Half-opens the circuit after a login probe that found no fault: after the pause where failed logins opened it, at
+    /// once where an earlier login probe did.
+    pub fn half_open_after_login_probe(&mut self, now: Timestamp) {
+        let State::Open { since, pause, cause } = self.state else { return };
+        let is_over = match cause {
+            Cause::Documents => false,
+            Cause::LoginProbe => true,
+            Cause::Logins => !is_within(since, pause, now),
+        };
+        if is_over {
             self.change(State::HalfOpen { since: now, pause });
         }
     }

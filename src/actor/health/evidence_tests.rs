@@ -164,6 +164,40 @@ fn a_token_endpoint_that_dislikes_made_up_codes_is_not_condemned_for_it() {
     stage.login_probe(ProbeOutcome::Failed(DEAD));
     stage.login_probe(ProbeOutcome::Failed(DEAD));
     assert_eq!(stage.condition(), Condition::Open, "a refused connection is clear at any time");
+    stage.wait(Duration::from_secs(10));
+    stage.login_probe(ProbeOutcome::Failed(ErrorCode::IdpStatus));
+    assert_eq!(stage.condition(), Condition::HalfOpen, "it answers again as it did before");
+    stage.login(Ok(()), 7);
+    assert_eq!(stage.condition(), Condition::Closed);
+}
+
+#[test]
+fn a_token_endpoint_that_comes_back_and_limits_the_hub_is_offered_again() {
+    let mut stage = Stage::new();
+    stage.login(Ok(()), 7);
+    stage.login_probe(ProbeOutcome::Succeeded);
+    (0..2).for_each(|_| stage.login_probe(ProbeOutcome::Failed(DEAD)));
+    assert_eq!((stage.condition(), stage.cause()), (Condition::Open, Some(Cause::LoginProbe)));
+    for _ in 0..3 {
+        stage.wait(Duration::from_secs(60));
+        stage.login_probe(ProbeOutcome::Inconclusive);
+        assert_eq!(stage.condition(), Condition::HalfOpen);
+    }
+    // It dies again.
+    (0..2).for_each(|_| stage.login_probe(ProbeOutcome::Failed(DEAD)));
+    assert_eq!((stage.condition(), stage.cause()), (Condition::Open, Some(Cause::LoginProbe)));
+}
+
+#[test]
+fn an_answer_between_two_refused_connections_of_the_token_endpoint_keeps_the_circuit_closed() {
+    let mut stage = Stage::new();
+    for _ in 0..5 {
+        stage.login_probe(ProbeOutcome::Failed(DEAD));
+        stage.login_probe(ProbeOutcome::Failed(ErrorCode::IdpStatus));
+        stage.wait(Duration::from_secs(2));
+        assert_eq!(stage.condition(), Condition::Closed);
+        assert!(!stage.health.wants_login_probe(stage.now), "there is nothing left to confirm");
+    }
 }
 
 #[test]

@@ -13,7 +13,7 @@ pub const IDLE_INTERVAL: Duration = Duration::from_secs(60);
 /// From a failed probe to the one that confirms it.
 const CONFIRM_AFTER: Duration = Duration::from_secs(1);
 /// The longest `Retry-After` that is honoured: an identity provider must not forbid its recovery to be seen.
-const MAX_RETRY_AFTER: Duration = Duration::from_secs(3600);
+const MAX_RETRY_AFTER: Duration = Duration::from_secs(300);
 /// Probes begun in one round at most, where few connectors would allow fewer.
 const MIN_AT_ONCE: usize = 8;
 
@@ -131,4 +131,23 @@ fn next_slot(begun_at: Timestamp, interval: Duration, rank: usize, count: usize)
     let passed = begun.saturating_sub(phase) / interval;
     let slot = passed.saturating_mul(interval).saturating_add(phase);
     Timestamp::from_millis(if slot > begun { slot } else { slot.saturating_add(interval) })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn no_retry_after_delays_a_probe_by_more_than_five_minutes() {
+        let (mut schedule, id) = (Schedule::default(), ConnectorId::from("idp"));
+        let mut now = Timestamp::from_seconds(1_700_000_000);
+        schedule.follow(std::slice::from_ref(&id), now);
+        now = now + IDLE_INTERVAL;
+        assert!(schedule.begin_documents(&id, false, now));
+        schedule.finish(&id, false, false, Some(Duration::from_secs(86_400)), now);
+        now = now + Duration::from_secs(299);
+        assert!(!schedule.begin_documents(&id, false, now) && !schedule.begin_login(&id, now));
+        now = now + Duration::from_secs(1);
+        assert!(schedule.begin_documents(&id, false, now) && schedule.begin_login(&id, now));
+    }
 }

@@ -104,14 +104,13 @@ impl Lease {
 
     async fn exchange(&self, probed: &Probed, now: Timestamp) -> Result<Role, StoreFault> {
         let Some(record) = self.store.load(&key(), now).await? else {
-            let draft = Draft {
-                value: self.report(&Shared::default(), probed, now),
-                expires_at: now + LIFE,
-                unread_until: None,
-                families: Arc::default(),
-            };
+            let report = self.report(&Shared::default(), probed, now);
+            let draft = Draft { value: encode(&report), expires_at: now + LIFE, unread_until: None, families: Arc::default() };
             return match self.store.insert(key(), draft, now).await {
-                Ok(_) => Ok(Role::Prober),
+                Ok(_) => {
+                    self.note_written(report, now);
+                    Ok(Role::Prober)
+                }
                 Err(StoreFault::Exists) => Ok(Role::Follower),
                 Err(fault) => Err(fault),
             };
@@ -140,7 +139,7 @@ impl Lease {
         if !is_due {
             return Ok(Role::Prober);
         }
-        // Where another hub was faster, it only told of a use: the next exchange writes.
+        // Where another hub was faster, it only reported a use: the next exchange writes.
         self.write(shared, record.version, probed, now).await.map(|_| Role::Prober)
     }
 
@@ -188,27 +187,33 @@ impl Lease {
     }
 
     async fn write(&self, before: &Shared, version: Version, probed: &Probed, now: Timestamp) -> Result<bool, StoreFault> {
-        let value = self.report(before, probed, now);
-        let replaced = self.store.replace(&key(), version, value, now + LIFE, now).await?;
-        Ok(matches!(replaced, Replaced::Done(_)))
+        let report = self.report(before, probed, now);
+        let replaced = self.store.replace(&key(), version, encode(&report), now + LIFE, now).await?;
+        let is_done = matches!(replaced, Replaced::Done(_));
+        if is_done {
+            self.note_written(report, now);
+        }
+        Ok(is_done)
     }
 
     /// The record as this hub writes it, being the prober.
-    fn report(&self, before: &Shared, probed: &Probed, now: Timestamp) -> Vec<u8> {
+    fn report(&self, before: &Shared, probed: &Probed, now: Timestamp) -> Shared {
         let mut used = before.used.clone();
         used.extend(probed.iter().filter_map(|(id, health)| Some((id.clone(), health.in_use_since(now)?))));
         used.retain(|_, at| now.since(*at) < IN_USE);
-        let shared = Shared {
+        Shared {
             prober: self.hub.clone(),
             beat: before.beat.wrapping_add(1),
             alive_at: probed.iter().filter_map(|(_, health)| health.evidence(now).alive_at).max(),
             failing: probed.iter().filter_map(|(id, health)| Some((id.clone(), health.documents_failing()?))).collect(),
             used,
-        };
-        let value = encode(&shared);
+        }
+    }
+
+    /// Remembers what the store has accepted, so that only news is written before the next heartbeat.
+    fn note_written(&self, report: Shared, now: Timestamp) {
         let mut state = self.state();
-        (state.written, state.written_at) = (shared, now);
-        value
+        (state.written, state.written_at) = (report, now);
     }
 
     fn state(&self) -> MutexGuard<'_, State> {

@@ -69,6 +69,28 @@ async fn a_prober_that_dies_is_replaced() {
     assert_eq!(dead.role(), Role::Follower, "one that was only slow finds that it was replaced");
 }
 
+#[tokio::test]
+async fn a_failure_that_the_prober_finds_while_another_hub_writes_reaches_the_others_with_the_next_exchange() {
+    let servers = Servers::new();
+    let start = Timestamp::from_seconds(1_700_000_000);
+    let hub = |seed| {
+        let env = Env::new(Arc::new(HandClock::at(start)), Arc::new(SeededEntropy::new(seed)));
+        (Lease::new(Arc::clone(&servers) as Arc<_>, &env), [(ConnectorId::from("idp"), Arc::new(Health::default()))])
+    };
+    let ((prober, found), (follower, known)) = (hub(1), hub(2));
+    prober.sync(&found, start).await;
+    found[0].1.record_documents(ProbeOutcome::Failed(ErrorCode::IdpUnreachable), false, Duration::ZERO, start);
+    let mut now = start + Duration::from_secs(2);
+    servers.outrun_next_replace();
+    prober.sync(&found, now).await;
+    assert_eq!(prober.role(), Role::Prober);
+    // Sooner than a heartbeat.
+    now = now + Duration::from_secs(1);
+    prober.sync(&found, now).await;
+    follower.sync(&known, now).await;
+    assert!(follower.role() == Role::Follower && known[0].1.documents_failing().is_some());
+}
+
 #[actix::test]
 async fn without_the_store_each_hub_probes_for_itself() {
     tokio::time::pause();

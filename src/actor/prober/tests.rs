@@ -168,7 +168,7 @@ impl TestHub {
     }
 
     /// Lets seconds pass until `number` stands so; the seconds that it took.
-    async fn until(&self, number: usize, standing: Standing, limit: u64) -> u64 {
+    pub async fn until(&self, number: usize, standing: Standing, limit: u64) -> u64 {
         for passed in 0..=limit {
             if self.standing(number) == standing {
                 return passed;

@@ -69,3 +69,14 @@ async fn an_identity_provider_that_limits_the_hub_is_heard() {
     }
     world.complete().await.unwrap();
 }
+
+#[tokio::test]
+async fn retry_after_with_any_other_status_neither_condemns_nor_delays_a_probe() {
+    let world = World::new().await;
+    for status in [403, 404, 500, 502, 504] {
+        let headers = vec![("retry-after", "3600".to_owned())];
+        world.script().configuration = Some(Told { status, headers, body: vec![] });
+        let fault = world.connector.probe().await.unwrap_err();
+        assert_eq!((fault.code, fault.retry_after), (ErrorCode::IdpStatus, None), "{status}");
+    }
+}
