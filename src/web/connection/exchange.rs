@@ -24,8 +24,8 @@ pub(super) enum Phase {
     Head { until: Instant },
     /// A whole head is given to actix-http, which is about to call the handler.
     Decoding { until: Instant },
-    /// The handler has the request, and this much of its body is to come.
-    Body { left: Body, until: Option<Instant> },
+    /// The handler has the request since then, and this much of its body is to come.
+    Body { left: Body, since: Instant },
     /// The handler has the whole request. Nothing more is read until it is done.
     Answering,
     /// The last answer is out, or no more can be understood. Nothing more is read.
@@ -97,7 +97,8 @@ impl Exchange {
     }
 
     fn begin(&self, headers: &HeaderMap) {
-        self.enter(Body::announced(headers).map_or(Phase::Answering, |left| Phase::Body { left, until: None }));
+        let body = Body::announced(headers).map(|left| Phase::Body { left, since: Instant::now() });
+        self.enter(body.unwrap_or(Phase::Answering));
         self.feed();
     }
 

@@ -69,7 +69,7 @@ impl GuardedStream {
         let reading = match self.exchange.phase() {
             Phase::Idle(since) => Some(since + self.timeouts.idle),
             Phase::Head { until } | Phase::Decoding { until } => Some(until),
-            Phase::Body { until, .. } => until,
+            Phase::Body { since, .. } => Some(since + self.timeouts.body),
             Phase::Answering | Phase::Closing => None,
         };
         let lingering = self.linger.as_ref().map(|linger| linger.until);
@@ -167,10 +167,9 @@ impl GuardedStream {
 
     fn poll_body(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.poll_part(cx, buf, |stream, bytes| {
-            let Phase::Body { mut left, until } = stream.exchange.phase() else { return bytes.len() };
+            let Phase::Body { mut left, since } = stream.exchange.phase() else { return bytes.len() };
             let (taken, is_whole) = left.take(bytes);
-            let until = until.or_else(|| Some(Instant::now() + stream.timeouts.body));
-            stream.exchange.enter(if is_whole { Phase::Answering } else { Phase::Body { left, until } });
+            stream.exchange.enter(if is_whole { Phase::Answering } else { Phase::Body { left, since } });
             taken
         })
     }

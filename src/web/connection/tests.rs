@@ -124,6 +124,15 @@ async fn a_body_that_never_ends_is_cut_also_where_the_handler_waits_for_it() {
 }
 
 #[actix_web::test]
+async fn a_body_of_which_no_byte_arrives_is_cut_also_where_the_handler_waits_for_it() {
+    let site = Site::start(Timeouts { body: SHORT, ..patient() }, 100);
+    let mut stream = site.connect().await;
+    stream.write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
+    assert_eq!(rest(&mut stream).await, "");
+    site.server.stop(false).await;
+}
+
+#[actix_web::test]
 async fn a_client_that_pipelines_and_never_reads_is_read_no_further_and_cut() {
     let site = Site::start(Timeouts { write: Duration::from_secs(2), ..patient() }, 100);
     let mut stream = site.connect().await;
