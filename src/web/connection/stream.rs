@@ -159,6 +159,10 @@ impl GuardedStream {
                     stream.refuse("431 Request Header Fields Too Large", Refusal::FieldName);
                     0
                 }
+                Scan::TooLong => {
+                    stream.refuse("431 Request Header Fields Too Large", Refusal::Malformed);
+                    0
+                }
             }
         });
         let is_begun = matches!(self.exchange.phase(), Phase::Head { .. });
@@ -201,7 +205,7 @@ impl GuardedStream {
 
     /// True where the peer may still be sending.
     fn is_sent_to(&self) -> bool {
-        matches!(self.exchange.phase(), Phase::Closing | Phase::Decoding { .. }) || !self.ahead.is_empty()
+        matches!(self.exchange.phase(), Phase::Head { .. } | Phase::Decoding { .. } | Phase::Closing) || !self.ahead.is_empty()
     }
 
     /// Reads and throws away what the peer sends on, for a bounded time and a bounded number of bytes.

@@ -200,3 +200,18 @@ async fn an_unread_chunked_body_ends_the_connection_behind_the_answer() {
     until(|| site.admission.open() == 0).await;
     site.server.stop(false).await;
 }
+
+#[actix_web::test]
+async fn a_head_that_is_too_large_is_read_on_behind_its_answer_so_that_nothing_takes_it_away() {
+    let site = Site::start(Timeouts { linger: LONG, ..patient() }, 100);
+    let mut stream = site.connect().await;
+    let line = format!("a: {}\r\n", "x".repeat(8187));
+    stream.write_all(format!("GET / HTTP/1.1\r\n{}", line.repeat(24)).as_bytes()).await.unwrap();
+    let answer = rest(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    stream.write_all(line.as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    until(|| site.admission.open() == 0).await;
+    assert!(stream.take_error().unwrap().is_none(), "a reset came behind the answer");
+    site.server.stop(false).await;
+}
