@@ -9,7 +9,7 @@ use actix_web::body::BoxBody;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, HttpResponse, web};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::admission::{Admission, ConnectionLimits};
 use super::*;
@@ -213,5 +213,30 @@ async fn a_head_that_is_too_large_is_read_on_behind_its_answer_so_that_nothing_t
     stream.shutdown().await.unwrap();
     until(|| site.admission.open() == 0).await;
     assert!(stream.take_error().unwrap().is_none(), "a reset came behind the answer");
+    site.server.stop(false).await;
+}
+
+/// True while the system holds the hub's end of a connection.
+#[cfg(target_os = "linux")]
+fn is_held(hub: SocketAddr, peer: SocketAddr) -> bool {
+    let [hub, peer] = [hub, peer].map(|address| format!(":{:04X}", address.port()));
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let mut ends = table.lines().map(|line| line.split_whitespace().skip(1));
+    ends.any(|mut ends| ends.next().is_some_and(|end| end.ends_with(&hub)) && ends.next().is_some_and(|end| end.ends_with(&peer)))
+}
+
+#[cfg(target_os = "linux")]
+#[actix_web::test]
+async fn answers_that_fit_into_the_send_buffer_and_are_never_read_do_not_stay_in_the_system() {
+    let site = Site::start(Timeouts { idle: SHORT, write: Duration::from_secs(2), ..patient() }, 100);
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(site.address).await.unwrap();
+    let peer = stream.local_addr().unwrap();
+    assert!(is_held(site.address, peer));
+    stream.write_all(GET.repeat(2).as_bytes()).await.unwrap();
+    until(|| site.served.load(Ordering::SeqCst) == 2 && site.admission.open() == 0).await;
+    until(|| !is_held(site.address, peer)).await;
+    assert!(rest(&mut stream).await.len() < PAGE, "the peer's system took all of it");
     site.server.stop(false).await;
 }
