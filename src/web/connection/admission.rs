@@ -4,11 +4,12 @@ use std::collections::{BTreeMap, HashMap};
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use futures_util::task::AtomicWaker;
+use tokio::time::Instant;
 
 use crate::client_network::masked;
 use crate::config::proxies::Network;
@@ -53,10 +54,11 @@ struct State {
 }
 
 /// What other threads may know and ask of a connection.
-#[derive(Default)]
 pub(super) struct Slot {
-    /// A request is with its handler.
-    busy: AtomicBool,
+    opened: Instant,
+    /// Milliseconds after `opened` until which the connection does not give way; `u64::MAX` while a whole request is with
+    /// its handler.
+    busy_until: AtomicU64,
     /// The peer does not take what was written.
     stuck: AtomicBool,
     evicted: AtomicBool,
@@ -64,8 +66,30 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub fn set_busy(&self, is_busy: bool) {
-        self.busy.store(is_busy, Ordering::Relaxed);
+    fn new() -> Self {
+        Self {
+            opened: Instant::now(),
+            busy_until: AtomicU64::new(0),
+            stuck: AtomicBool::new(false),
+            evicted: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        }
+    }
+
+    pub fn set_busy(&self) {
+        self.busy_until.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    pub fn set_busy_until(&self, until: Instant) {
+        self.busy_until.store(self.milliseconds(until), Ordering::Relaxed);
+    }
+
+    pub fn set_idle(&self) {
+        self.busy_until.store(0, Ordering::Relaxed);
+    }
+
+    fn milliseconds(&self, instant: Instant) -> u64 {
+        u64::try_from(instant.saturating_duration_since(self.opened).as_millis()).unwrap_or(u64::MAX)
     }
 
     pub fn set_stuck(&self, is_stuck: bool) {
@@ -84,8 +108,9 @@ impl Slot {
         self.waker.wake();
     }
 
-    fn is_idle(&self) -> bool {
-        let waits = !self.busy.load(Ordering::Relaxed) || self.stuck.load(Ordering::Relaxed);
+    fn is_idle(&self, now: Instant) -> bool {
+        let is_busy = self.milliseconds(now) < self.busy_until.load(Ordering::Relaxed);
+        let waits = !is_busy || self.stuck.load(Ordering::Relaxed);
         waits && !self.is_evicted()
     }
 
@@ -151,7 +176,7 @@ impl Admission {
             return Err(AdmissionError::Full);
         }
         state.next += 1;
-        let (id, slot) = (state.next, Arc::new(Slot::default()));
+        let (id, slot) = (state.next, Arc::new(Slot::new()));
         state.slots.insert(id, Arc::clone(&slot));
         if let Some(peer) = peer {
             *state.peers.entry(peer).or_default() += 1;
@@ -181,12 +206,13 @@ const fn is_local(address: IpAddr) -> bool {
 impl State {
     /// Asks an idle connection to give way; false if none was found among those looked at.
     fn evict_idle(&mut self) -> bool {
-        let oldest = self.slots.values().take(SEARCHED).find(|slot| slot.is_idle());
+        let now = Instant::now();
+        let oldest = self.slots.values().take(SEARCHED).find(|slot| slot.is_idle(now));
         let mut searched = 0;
         let found = oldest.or_else(|| {
             let others = self.slots.range((Bound::Excluded(self.searched), Bound::Unbounded)).take(SEARCHED);
             let mut others = others.inspect(|(id, _)| searched = **id);
-            others.find(|(_, slot)| slot.is_idle()).map(|(_, slot)| slot)
+            others.find(|(_, slot)| slot.is_idle(now)).map(|(_, slot)| slot)
         });
         let is_found = found.is_some();
         if let Some(slot) = found {
@@ -239,7 +265,7 @@ mod tests {
     fn an_idle_connection_gives_way_and_the_older_ones_first() {
         let admission = admission(3, None, false);
         let held: Vec<_> = (0..3).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
-        held[0].slot.set_busy(true);
+        held[0].slot.set_busy();
         let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
         assert_eq!(held.iter().map(|permit| permit.slot.is_evicted()).collect::<Vec<_>>(), [false, true, false]);
         // One more than the total until the evicted one has closed.
@@ -252,11 +278,23 @@ mod tests {
     fn a_busy_connection_stays_and_a_peer_that_never_reads_gives_way() {
         let admission = admission(2, None, false);
         let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
-        held.iter().for_each(|permit| permit.slot.set_busy(true));
+        held.iter().for_each(|permit| permit.slot.set_busy());
         assert_eq!(admission.admit(peer("192.0.2.2")).err(), Some(AdmissionError::Full));
         held[1].slot.set_stuck(true);
         let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
         assert!(held[1].slot.is_evicted());
+    }
+
+    #[test]
+    fn a_connection_whose_request_body_does_not_arrive_gives_way() {
+        let admission = admission(2, None, false);
+        let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
+        held[0].slot.set_busy_until(Instant::now() + std::time::Duration::from_secs(600));
+        held[1].slot.set_busy();
+        assert_eq!(admission.admit(peer("192.0.2.2")).err(), Some(AdmissionError::Full));
+        held[0].slot.set_busy_until(Instant::now());
+        let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
+        assert!(held[0].slot.is_evicted());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::Error;
 use actix_web::body::MessageBody;
@@ -14,6 +15,10 @@ use tokio::time::Instant;
 
 use super::admission::Slot;
 use super::chunked::ChunkScanner;
+
+/// Time for a request body to arrive before its connection may give way to a newcomer, from the end of the head. A peer
+/// that announces a body and never sends it would hold its place for the whole of `limits.request_seconds` otherwise.
+const BODY_GRACE: Duration = Duration::from_secs(1);
 
 /// The part of an exchange at hand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -80,8 +85,11 @@ impl Exchange {
     }
 
     pub fn enter(&self, phase: Phase) {
-        let is_busy = matches!(phase, Phase::Decoding { .. } | Phase::Body { .. } | Phase::Answering);
-        self.slot.set_busy(is_busy);
+        match phase {
+            Phase::Decoding { .. } | Phase::Answering => self.slot.set_busy(),
+            Phase::Body { since, .. } => self.slot.set_busy_until(since + BODY_GRACE),
+            Phase::Idle(_) | Phase::Head { .. } | Phase::Closing => self.slot.set_idle(),
+        }
         self.phase.set(phase);
     }
 

@@ -187,6 +187,32 @@ async fn a_newcomer_takes_the_place_of_an_idle_connection() {
 }
 
 #[actix_web::test]
+async fn a_newcomer_takes_the_place_of_a_connection_whose_request_body_never_arrives() {
+    let site = Site::start(patient(), 4);
+    let mut owing = Vec::new();
+    for _ in 0..4 {
+        let mut stream = site.connect().await;
+        stream.write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
+        owing.push(stream);
+    }
+    until(|| site.admission.open() == 4).await;
+    let newcomer = async {
+        loop {
+            let mut stream = site.connect().await;
+            // Refused while each body may still be on its way.
+            let _sent = stream.write_all(GET.replace("Host: a", "Host: a\r\nConnection: close").as_bytes()).await;
+            if rest(&mut stream).await.starts_with("HTTP/1.1 200") {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LONG, newcomer).await.unwrap();
+    drop(owing);
+    site.server.stop(false).await;
+}
+
+#[actix_web::test]
 async fn an_unread_chunked_body_ends_the_connection_behind_the_answer() {
     let site = Site::start(patient(), 100);
     let mut stream = site.connect().await;
