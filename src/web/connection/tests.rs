@@ -32,7 +32,8 @@ impl Site {
     fn start(timeouts: Timeouts, total: usize) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let limits = ConnectionLimits { total, per_peer: None, counts_local_peers: false, trusted_proxies: Vec::new() };
+        let (per_peer, per_network) = (None, None);
+        let limits = ConnectionLimits { total, per_peer, per_network, counts_local_peers: false, trusted_proxies: Vec::new() };
         let admission = Admission::new(limits, 8);
         let served = Arc::new(AtomicUsize::new(0));
         let listening = Listening {
