@@ -40,9 +40,11 @@ pub(super) fn public(settings: &Settings, workers: usize) -> Arc<Admission> {
     if configured.is_some_and(|configured| configured > total) {
         tracing::warn!(descriptors, connections = total, "public.max_connections needs a higher descriptor limit (LimitNOFILE=)");
     }
+    let per_peer = settings.public.max_connections_per_peer.unwrap_or(total / 4).max(1);
     let limits = ConnectionLimits {
         total,
-        per_peer: Some(settings.public.max_connections_per_peer.unwrap_or(total / 4).max(1)),
+        per_peer: Some(per_peer),
+        per_network: Some(per_peer.max(total / 2)),
         counts_local_peers: settings.public.max_connections_per_peer.is_some(),
         trusted_proxies: settings.public.trusted_proxies.iter().filter_map(|text| text.parse().ok()).collect(),
     };
@@ -51,8 +53,13 @@ pub(super) fn public(settings: &Settings, workers: usize) -> Arc<Admission> {
 
 /// The private listener's connections.
 pub(super) fn private() -> Arc<Admission> {
-    let limits =
-        ConnectionLimits { total: PRIVATE_CONNECTIONS, per_peer: None, counts_local_peers: false, trusted_proxies: Vec::new() };
+    let limits = ConnectionLimits {
+        total: PRIVATE_CONNECTIONS,
+        per_peer: None,
+        per_network: None,
+        counts_local_peers: false,
+        trusted_proxies: Vec::new(),
+    };
     Admission::new(limits, SURPLUS_PER_WORKER)
 }
 

@@ -2,15 +2,17 @@
 
 use std::collections::{BTreeMap, HashMap};
 use std::fmt;
+use std::hash::Hash;
 use std::net::{IpAddr, SocketAddr};
 use std::ops::Bound;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::task::Waker;
 
 use futures_util::task::AtomicWaker;
+use tokio::time::Instant;
 
-use crate::client_network::masked;
+use crate::client_network::{ClientNetwork, masked};
 use crate::config::proxies::Network;
 
 /// Connections that are looked at for an idle one when a newcomer finds all places taken: so many of the oldest, and as
@@ -26,6 +28,8 @@ pub struct ConnectionLimits {
     pub total: usize,
     /// For one IPv4 address or one IPv6 /64.
     pub per_peer: Option<usize>,
+    /// For one IPv4 /24 or one IPv6 /48, which one subscriber may hold. Loopback and private addresses are not counted.
+    pub per_network: Option<usize>,
     /// True where `per_peer` was chosen by the operator: it then holds for loopback and private addresses too, which by
     /// default are taken for a proxy that the settings do not name.
     pub counts_local_peers: bool,
@@ -45,18 +49,53 @@ pub struct Admission {
 struct State {
     next: u64,
     slots: BTreeMap<u64, Arc<Slot>>,
-    peers: HashMap<[u8; 16], usize>,
+    peers: Counts<[u8; 16]>,
+    networks: Counts<ClientNetwork>,
     /// Connections that were asked to give way, and have not closed yet.
     leaving: usize,
     /// The connection at which the last search among those that are not the oldest ended.
     searched: u64,
 }
 
+/// The number of connections by key.
+struct Counts<K>(HashMap<K, usize>);
+
+impl<K> Default for Counts<K> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<K: Eq + Hash> Counts<K> {
+    fn is_full(&self, key: Option<&K>, most: Option<usize>) -> bool {
+        let held = key.and_then(|key| self.0.get(key));
+        held.zip(most).is_some_and(|(held, most)| *held >= most)
+    }
+
+    fn add(&mut self, key: Option<K>) {
+        if let Some(key) = key {
+            *self.0.entry(key).or_default() += 1;
+        }
+    }
+
+    fn remove(&mut self, key: Option<&K>) {
+        if let Some(key) = key
+            && let Some(held) = self.0.get_mut(key)
+        {
+            *held -= 1;
+            if *held == 0 {
+                self.0.remove(key);
+            }
+        }
+    }
+}
+
 /// What other threads may know and ask of a connection.
-#[derive(Default)]
 pub(super) struct Slot {
-    /// A request is with its handler.
-    busy: AtomicBool,
+    opened: Instant,
+    /// Milliseconds after `opened` until which the connection does not give way; `u64::MAX` while a whole request is with
+    /// its handler.
+    busy_until: AtomicU64,
     /// The peer does not take what was written.
     stuck: AtomicBool,
     evicted: AtomicBool,
@@ -64,8 +103,30 @@ pub(super) struct Slot {
 }
 
 impl Slot {
-    pub fn set_busy(&self, is_busy: bool) {
-        self.busy.store(is_busy, Ordering::Relaxed);
+    fn new() -> Self {
+        Self {
+            opened: Instant::now(),
+            busy_until: AtomicU64::new(0),
+            stuck: AtomicBool::new(false),
+            evicted: AtomicBool::new(false),
+            waker: AtomicWaker::new(),
+        }
+    }
+
+    pub fn set_busy(&self) {
+        self.busy_until.store(u64::MAX, Ordering::Relaxed);
+    }
+
+    pub fn set_busy_until(&self, until: Instant) {
+        self.busy_until.store(self.milliseconds(until), Ordering::Relaxed);
+    }
+
+    pub fn set_idle(&self) {
+        self.busy_until.store(0, Ordering::Relaxed);
+    }
+
+    fn milliseconds(&self, instant: Instant) -> u64 {
+        u64::try_from(instant.saturating_duration_since(self.opened).as_millis()).unwrap_or(u64::MAX)
     }
 
     pub fn set_stuck(&self, is_stuck: bool) {
@@ -84,8 +145,9 @@ impl Slot {
         self.waker.wake();
     }
 
-    fn is_idle(&self) -> bool {
-        let waits = !self.busy.load(Ordering::Relaxed) || self.stuck.load(Ordering::Relaxed);
+    fn is_idle(&self, now: Instant) -> bool {
+        let is_busy = self.milliseconds(now) < self.busy_until.load(Ordering::Relaxed);
+        let waits = !is_busy || self.stuck.load(Ordering::Relaxed);
         waits && !self.is_evicted()
     }
 
@@ -100,7 +162,7 @@ impl Slot {
 pub enum AdmissionError {
     #[error("the listener holds as many connections as it may, and none is idle")]
     Full,
-    #[error("the peer holds as many connections as it may")]
+    #[error("the peer or its network holds as many connections as it may")]
     PeerFull,
 }
 
@@ -109,6 +171,7 @@ pub(super) struct Permit {
     admission: Arc<Admission>,
     id: u64,
     peer: Option<[u8; 16]>,
+    network: Option<ClientNetwork>,
     pub slot: Arc<Slot>,
 }
 
@@ -138,11 +201,10 @@ impl Admission {
     /// # Errors
     /// `PeerFull`, `Full`.
     pub(super) fn admit(self: &Arc<Self>, peer: SocketAddr) -> Result<Permit, AdmissionError> {
-        let peer = self.counted(peer.ip());
+        let (peer, network) = self.counted(peer.ip());
         let mut state = self.state();
-        if let (Some(peer), Some(most)) = (peer, self.limits.per_peer)
-            && state.peers.get(&peer).is_some_and(|held| *held >= most)
-        {
+        let is_peer_full = state.peers.is_full(peer.as_ref(), self.limits.per_peer);
+        if is_peer_full || state.networks.is_full(network.as_ref(), self.limits.per_network) {
             return Err(AdmissionError::PeerFull);
         }
         let staying = state.slots.len().saturating_sub(state.leaving);
@@ -151,22 +213,24 @@ impl Admission {
             return Err(AdmissionError::Full);
         }
         state.next += 1;
-        let (id, slot) = (state.next, Arc::new(Slot::default()));
+        let (id, slot) = (state.next, Arc::new(Slot::new()));
         state.slots.insert(id, Arc::clone(&slot));
-        if let Some(peer) = peer {
-            *state.peers.entry(peer).or_default() += 1;
-        }
+        state.peers.add(peer);
+        state.networks.add(network);
         drop(state);
-        Ok(Permit { admission: Arc::clone(self), id, peer, slot })
+        Ok(Permit { admission: Arc::clone(self), id, peer, network, slot })
     }
 
-    /// Returns what a peer is counted by, if it is counted.
-    fn counted(&self, address: IpAddr) -> Option<[u8; 16]> {
+    /// Returns what a peer and its network are counted by, where they are counted.
+    fn counted(&self, address: IpAddr) -> (Option<[u8; 16]>, Option<ClientNetwork>) {
         let address = address.to_canonical();
-        self.limits.per_peer?;
-        let is_proxy = self.limits.trusted_proxies.iter().any(|network| network.contains(address));
-        let is_exempt = is_proxy || (is_local(address) && !self.limits.counts_local_peers);
-        (!is_exempt).then(|| masked(address, 32, PEER_BITS_IPV6))
+        if self.limits.trusted_proxies.iter().any(|network| network.contains(address)) {
+            return (None, None);
+        }
+        let is_local = is_local(address);
+        let counts_peer = self.limits.per_peer.is_some() && (!is_local || self.limits.counts_local_peers);
+        let counts_network = self.limits.per_network.is_some() && !is_local;
+        (counts_peer.then(|| masked(address, 32, PEER_BITS_IPV6)), counts_network.then(|| ClientNetwork::containing(address)))
     }
 }
 
@@ -181,12 +245,13 @@ const fn is_local(address: IpAddr) -> bool {
 impl State {
     /// Asks an idle connection to give way; false if none was found among those looked at.
     fn evict_idle(&mut self) -> bool {
-        let oldest = self.slots.values().take(SEARCHED).find(|slot| slot.is_idle());
+        let now = Instant::now();
+        let oldest = self.slots.values().take(SEARCHED).find(|slot| slot.is_idle(now));
         let mut searched = 0;
         let found = oldest.or_else(|| {
             let others = self.slots.range((Bound::Excluded(self.searched), Bound::Unbounded)).take(SEARCHED);
             let mut others = others.inspect(|(id, _)| searched = **id);
-            others.find(|(_, slot)| slot.is_idle()).map(|(_, slot)| slot)
+            others.find(|(_, slot)| slot.is_idle(now)).map(|(_, slot)| slot)
         });
         let is_found = found.is_some();
         if let Some(slot) = found {
@@ -205,14 +270,8 @@ impl Drop for Permit {
         if self.slot.is_evicted() {
             state.leaving = state.leaving.saturating_sub(1);
         }
-        if let Some(peer) = self.peer
-            && let Some(held) = state.peers.get_mut(&peer)
-        {
-            *held -= 1;
-            if *held == 0 {
-                state.peers.remove(&peer);
-            }
-        }
+        state.peers.remove(self.peer.as_ref());
+        state.networks.remove(self.network.as_ref());
     }
 }
 
@@ -228,7 +287,7 @@ mod tests {
 
     fn admission(total: usize, per_peer: Option<usize>, counts_local_peers: bool) -> Arc<Admission> {
         let trusted_proxies = vec!["198.51.100.0/24".parse().unwrap()];
-        Admission::new(ConnectionLimits { total, per_peer, counts_local_peers, trusted_proxies }, 2)
+        Admission::new(ConnectionLimits { total, per_peer, per_network: Some(8), counts_local_peers, trusted_proxies }, 2)
     }
 
     fn peer(address: &str) -> SocketAddr {
@@ -239,7 +298,7 @@ mod tests {
     fn an_idle_connection_gives_way_and_the_older_ones_first() {
         let admission = admission(3, None, false);
         let held: Vec<_> = (0..3).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
-        held[0].slot.set_busy(true);
+        held[0].slot.set_busy();
         let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
         assert_eq!(held.iter().map(|permit| permit.slot.is_evicted()).collect::<Vec<_>>(), [false, true, false]);
         // One more than the total until the evicted one has closed.
@@ -252,11 +311,23 @@ mod tests {
     fn a_busy_connection_stays_and_a_peer_that_never_reads_gives_way() {
         let admission = admission(2, None, false);
         let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
-        held.iter().for_each(|permit| permit.slot.set_busy(true));
+        held.iter().for_each(|permit| permit.slot.set_busy());
         assert_eq!(admission.admit(peer("192.0.2.2")).err(), Some(AdmissionError::Full));
         held[1].slot.set_stuck(true);
         let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
         assert!(held[1].slot.is_evicted());
+    }
+
+    #[test]
+    fn a_connection_whose_request_body_does_not_arrive_gives_way() {
+        let admission = admission(2, None, false);
+        let held: Vec<_> = (0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
+        held[0].slot.set_busy_until(Instant::now() + std::time::Duration::from_secs(600));
+        held[1].slot.set_busy();
+        assert_eq!(admission.admit(peer("192.0.2.2")).err(), Some(AdmissionError::Full));
+        held[0].slot.set_busy_until(Instant::now());
+        let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
+        assert!(held[0].slot.is_evicted());
     }
 
     #[test]
@@ -285,6 +356,21 @@ mod tests {
         let chosen = admission(100, Some(2), true);
         assert_eq!(counts(&chosen, ["127.0.0.1"; 3]), 2);
         assert_eq!(counts(&chosen, ["198.51.100.7"; 3]), 3, "a trusted proxy");
-        assert!(chosen.state().peers.is_empty(), "what closed is not counted");
+        assert!(chosen.state().peers.0.is_empty(), "what closed is not counted");
+    }
+
+    #[test]
+    fn the_peers_of_one_network_share_what_it_may_hold() {
+        let admission = admission(100, Some(2), true);
+        let admitted = |address: &dyn Fn(u8) -> String| {
+            let held: Vec<_> = (0..20).map(|host| admission.admit(peer(&address(host)))).collect();
+            held.iter().filter(|admitted| admitted.is_ok()).count()
+        };
+        assert_eq!(admitted(&|host| format!("2001:db8:0:{host:x}::1")), 8, "each of a /64 of its own");
+        assert_eq!(admitted(&|host| format!("2001:db8:{host:x}::1")), 20, "each of a /48 of its own");
+        assert_eq!(admitted(&|host| format!("192.0.2.{host}")), 8);
+        assert_eq!(admitted(&|host| format!("10.0.0.{host}")), 20, "a private network");
+        assert_eq!(admitted(&|host| format!("198.51.100.{host}")), 20, "trusted proxies");
+        assert!(admission.state().networks.0.is_empty(), "what closed is not counted");
     }
 }

@@ -1,6 +1,6 @@
 //! Finds the end of a chunked body in the bytes as they arrive (RFC 9112 §7.1).
 
-/// The place in a chunked body. What is malformed is actix-http's to refuse: behind a malformed byte there is no end.
+/// The place in a chunked body. actix-http refuses what is malformed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(super) enum ChunkScanner {
     #[default]
@@ -12,6 +12,8 @@ pub(super) enum ChunkScanner {
     DataEnd,
     /// A line of the trailer section; true if something stands in it.
     Trailer(bool),
+    /// A byte that no chunked body has was found: the body has no end.
+    Malformed,
 }
 
 impl ChunkScanner {
@@ -31,18 +33,23 @@ impl ChunkScanner {
             at += 1;
             *self = match (*self, byte) {
                 (Self::Start, b'\r' | b'\n') => Self::Start,
-                (Self::Start, byte) => Self::Size(digit(byte)),
+                (Self::Start, byte) if byte.is_ascii_hexdigit() => Self::Size(digit(byte)),
+                (Self::Start, _) => Self::Malformed,
                 (Self::Size(0) | Self::Extension(0), b'\n') => Self::Trailer(false),
                 (Self::Size(size) | Self::Extension(size), b'\n') => Self::Data(size),
                 (Self::Size(size), byte) if byte.is_ascii_hexdigit() => {
                     Self::Size(size.saturating_mul(16).saturating_add(digit(byte)))
                 }
-                (Self::Size(size) | Self::Extension(size), _) => Self::Extension(size),
+                (Self::Size(size), b';' | b' ' | b'\t' | b'\r') | (Self::Extension(size), _) => Self::Extension(size),
+                (Self::Size(_), _) => Self::Malformed,
+                (Self::DataEnd, b'\r') => Self::DataEnd,
                 (Self::DataEnd, b'\n') => Self::Start,
+                (Self::DataEnd | Self::Malformed, _) => Self::Malformed,
                 (Self::Trailer(false), b'\n') => return Some(at),
                 (Self::Trailer(_), b'\n') => Self::Trailer(false),
                 (Self::Trailer(is_filled), byte) => Self::Trailer(is_filled || byte != b'\r'),
-                (state, _) => state,
+                // `Data` is taken above.
+                (Self::Data(left), _) => Self::Data(left),
             };
         }
         None
@@ -77,8 +84,16 @@ mod tests {
 
     #[test]
     fn a_body_without_an_end_has_none() {
-        for body in ["ffffffffffffffffffff\r\nabc", "4\r\nabc", "zz\r\n", "", "0\r\nTrailer: x\r\n"] {
-            assert_eq!(ChunkScanner::default().scan(body.as_bytes()).filter(|_| !body.starts_with('z')), None, "{body:?}");
+        for body in ["ffffffffffffffffffff\r\nabc", "4\r\nabc", "", "0\r\nTrailer: x\r\n"] {
+            assert_eq!(ChunkScanner::default().scan(body.as_bytes()), None, "{body:?}");
+        }
+    }
+
+    #[test]
+    fn a_malformed_body_has_no_end() {
+        for body in ["zz\r\n\r\n", "0x\r\n\r\n", "3\r\nabcd\r\n0\r\n\r\n", "-0\r\n\r\n"] {
+            let all = format!("{body}0\r\n\r\n");
+            assert_eq!(ChunkScanner::default().scan(all.as_bytes()), None, "{body:?}");
         }
     }
 }

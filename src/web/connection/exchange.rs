@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::rc::Rc;
 use std::sync::Arc;
+use std::time::Duration;
 
 use actix_web::Error;
 use actix_web::body::MessageBody;
@@ -15,6 +16,10 @@ use tokio::time::Instant;
 use super::admission::Slot;
 use super::chunked::ChunkScanner;
 
+/// Time for a request body to arrive before its connection may give way to a newcomer, from the end of the head. A peer
+/// that announces a body and never sends it would hold its place for the whole of `limits.request_seconds` otherwise.
+const BODY_GRACE: Duration = Duration::from_secs(1);
+
 /// The part of an exchange at hand.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Phase {
@@ -24,8 +29,8 @@ pub(super) enum Phase {
     Head { until: Instant },
     /// A whole head is given to actix-http, which is about to call the handler.
     Decoding { until: Instant },
-    /// The handler has the request, and this much of its body is to come.
-    Body { left: Body, until: Option<Instant> },
+    /// The handler has the request since then, and this much of its body is to come.
+    Body { left: Body, since: Instant },
     /// The handler has the whole request. Nothing more is read until it is done.
     Answering,
     /// The last answer is out, or no more can be understood. Nothing more is read.
@@ -80,8 +85,11 @@ impl Exchange {
     }
 
     pub fn enter(&self, phase: Phase) {
-        let is_busy = matches!(phase, Phase::Decoding { .. } | Phase::Body { .. } | Phase::Answering);
-        self.slot.set_busy(is_busy);
+        match phase {
+            Phase::Decoding { .. } | Phase::Answering => self.slot.set_busy(),
+            Phase::Body { since, .. } => self.slot.set_busy_until(since + BODY_GRACE),
+            Phase::Idle(_) | Phase::Head { .. } | Phase::Closing => self.slot.set_idle(),
+        }
         self.phase.set(phase);
     }
 
@@ -97,7 +105,8 @@ impl Exchange {
     }
 
     fn begin(&self, headers: &HeaderMap) {
-        self.enter(Body::announced(headers).map_or(Phase::Answering, |left| Phase::Body { left, until: None }));
+        let body = Body::announced(headers).map(|left| Phase::Body { left, since: Instant::now() });
+        self.enter(body.unwrap_or(Phase::Answering));
         self.feed();
     }
 

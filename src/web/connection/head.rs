@@ -5,6 +5,9 @@ use memchr::memchr;
 /// Bytes of a field name (RFC 9110 §5.1). No registered name has more than 40, and `http` panics at 65,536.
 const MAX_FIELD_NAME: usize = 256;
 
+/// Bytes of a request head. actix-http has the same bound, but resets the connection behind its answer.
+const MAX_HEAD: usize = 128 * 1024;
+
 /// What the bytes of a request head amount to so far.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) enum Scan {
@@ -12,11 +15,14 @@ pub(super) enum Scan {
     /// The head ends behind this many of the bytes just given.
     Complete(usize),
     FieldNameTooLong,
+    TooLong,
 }
 
 /// The place in a request head. It knows lines and field names; what they mean is actix-http's to judge.
 #[derive(Default, Debug)]
 pub(super) struct HeadScanner {
+    /// Bytes of the head in the calls before.
+    taken: usize,
     /// Bytes of the line at hand, without its end.
     line: usize,
     /// The line at hand is a single CR so far.
@@ -49,12 +55,15 @@ impl HeadScanner {
                 self.is_cr = self.line == 0 && part == b"\r";
                 self.line += part.len();
             }
-            let Some(after) = after else { return Scan::Incomplete };
+            let Some(after) = after else {
+                self.taken += bytes.len();
+                return if self.taken < MAX_HEAD { Scan::Incomplete } else { Scan::TooLong };
+            };
             let is_empty = self.line == 0 || self.is_cr;
             // Empty lines before the request line are skipped (RFC 9112 §2.2).
             let is_end = is_empty && self.in_fields;
             let in_fields = self.in_fields || !is_empty;
-            *self = Self { in_fields, ..Self::default() };
+            *self = Self { taken: self.taken, in_fields, ..Self::default() };
             if is_end {
                 *self = Self::default();
                 return Scan::Complete(bytes.len() - after.len());
@@ -84,7 +93,7 @@ mod tests {
                             break;
                         }
                         Scan::Incomplete => before += part.len(),
-                        Scan::FieldNameTooLong => panic!("no name is long"),
+                        Scan::FieldNameTooLong | Scan::TooLong => panic!("nothing is long"),
                     }
                 }
                 assert_eq!(found, Some(HEAD.len()), "{first} {second}");
@@ -118,5 +127,17 @@ mod tests {
         assert_eq!(HeadScanner::default().scan(&named(257)), Scan::FieldNameTooLong);
         let long_target = [b"GET /", vec![b'x'; 4096].as_slice(), b" HTTP/1.1\r\nA: b\r\n\r\n"].concat();
         assert_eq!(HeadScanner::default().scan(&long_target), Scan::Complete(long_target.len()));
+    }
+
+    #[test]
+    fn a_head_of_128_kib_without_an_end_is_too_long_however_it_is_cut() {
+        let line = [b"a: ", vec![b'x'; 1019].as_slice(), b"\r\n"].concat();
+        let head = [b"GET / HTTP/1.1\r\n".as_slice(), &line.repeat(128)].concat();
+        for size in [1000, 4096, head.len()] {
+            let mut scanner = HeadScanner::default();
+            let last = head.chunks(size).map(|piece| scanner.scan(piece)).find(|scan| *scan != Scan::Incomplete);
+            assert_eq!(last, Some(Scan::TooLong), "{size} bytes at once");
+        }
+        assert_eq!(HeadScanner::default().scan(&head[..MAX_HEAD - 1]), Scan::Incomplete);
     }
 }

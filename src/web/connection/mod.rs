@@ -36,7 +36,8 @@ pub struct Timeouts {
     pub idle: Duration,
     /// From the end of a head to the last byte of its body.
     pub body: Duration,
-    /// From the first byte that the peer's window refuses until everything written has left.
+    /// From the first byte that the peer's window refuses until everything written has left. As TCP_USER_TIMEOUT
+    /// (RFC 5482) also how long the system keeps what the peer takes nothing of, after the connection is closed too.
     pub write: Duration,
     /// After the last answer, for a peer that still sends.
     pub linger: Duration,

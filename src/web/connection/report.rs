@@ -26,7 +26,7 @@ pub(super) enum Refusal {
     GaveWay,
     /// All places are taken.
     Full,
-    /// All places of its peer are taken.
+    /// All places of its peer or network are taken.
     PeerFull,
     /// actix-http failed.
     Failed,
@@ -77,7 +77,7 @@ impl Refusal {
             Self::SlowWrite => "connections closed: the peer did not read the answer",
             Self::GaveWay => "idle connections closed to make room",
             Self::Full => "connections refused: all places are taken",
-            Self::PeerFull => "connections refused: all places of one peer are taken",
+            Self::PeerFull => "connections refused: all places of one peer or network are taken",
             Self::Failed => "connections failed",
         }
     }

@@ -57,8 +57,11 @@ where
     B: MessageBody + 'static,
 {
     let Listening { listener, workers, shutdown, timeouts, admission, metrics } = listening;
-    // Accepted sockets inherit it.
+    // Accepted sockets inherit both.
     rustix::net::sockopt::set_socket_send_buffer_size(&socket, SEND_BUFFER)?;
+    // The system keeps what a peer does not take for minutes otherwise, also behind a closed connection.
+    let user_timeout = u32::try_from(timeouts.write.as_millis()).unwrap_or(u32::MAX);
+    rustix::net::sockopt::set_tcp_user_timeout(&socket, user_timeout)?;
     let reports = Reports::new(listener, &metrics);
     let share = admission.limits().total.div_ceil(workers.max(1)) + SURPLUS_PER_WORKER;
     let builder =

@@ -69,7 +69,7 @@ impl GuardedStream {
         let reading = match self.exchange.phase() {
             Phase::Idle(since) => Some(since + self.timeouts.idle),
             Phase::Head { until } | Phase::Decoding { until } => Some(until),
-            Phase::Body { until, .. } => until,
+            Phase::Body { since, .. } => Some(since + self.timeouts.body),
             Phase::Answering | Phase::Closing => None,
         };
         let lingering = self.linger.as_ref().map(|linger| linger.until);
@@ -159,6 +159,10 @@ impl GuardedStream {
                     stream.refuse("431 Request Header Fields Too Large", Refusal::FieldName);
                     0
                 }
+                Scan::TooLong => {
+                    stream.refuse("431 Request Header Fields Too Large", Refusal::Malformed);
+                    0
+                }
             }
         });
         let is_begun = matches!(self.exchange.phase(), Phase::Head { .. });
@@ -167,10 +171,9 @@ impl GuardedStream {
 
     fn poll_body(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.poll_part(cx, buf, |stream, bytes| {
-            let Phase::Body { mut left, until } = stream.exchange.phase() else { return bytes.len() };
+            let Phase::Body { mut left, since } = stream.exchange.phase() else { return bytes.len() };
             let (taken, is_whole) = left.take(bytes);
-            let until = until.or_else(|| Some(Instant::now() + stream.timeouts.body));
-            stream.exchange.enter(if is_whole { Phase::Answering } else { Phase::Body { left, until } });
+            stream.exchange.enter(if is_whole { Phase::Answering } else { Phase::Body { left, since } });
             taken
         })
     }
@@ -202,7 +205,7 @@ impl GuardedStream {
 
     /// True where the peer may still be sending.
     fn is_sent_to(&self) -> bool {
-        matches!(self.exchange.phase(), Phase::Closing | Phase::Decoding { .. }) || !self.ahead.is_empty()
+        matches!(self.exchange.phase(), Phase::Head { .. } | Phase::Decoding { .. } | Phase::Closing) || !self.ahead.is_empty()
     }
 
     /// Reads and throws away what the peer sends on, for a bounded time and a bounded number of bytes.

@@ -9,7 +9,7 @@ use actix_web::body::BoxBody;
 use actix_web::middleware::{Next, from_fn};
 use actix_web::{App, HttpResponse, web};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpSocket, TcpStream};
 
 use super::admission::{Admission, ConnectionLimits};
 use super::*;
@@ -32,7 +32,8 @@ impl Site {
     fn start(timeouts: Timeouts, total: usize) -> Self {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
-        let limits = ConnectionLimits { total, per_peer: None, counts_local_peers: false, trusted_proxies: Vec::new() };
+        let (per_peer, per_network) = (None, None);
+        let limits = ConnectionLimits { total, per_peer, per_network, counts_local_peers: false, trusted_proxies: Vec::new() };
         let admission = Admission::new(limits, 8);
         let served = Arc::new(AtomicUsize::new(0));
         let listening = Listening {
@@ -124,6 +125,15 @@ async fn a_body_that_never_ends_is_cut_also_where_the_handler_waits_for_it() {
 }
 
 #[actix_web::test]
+async fn a_body_of_which_no_byte_arrives_is_cut_also_where_the_handler_waits_for_it() {
+    let site = Site::start(Timeouts { body: SHORT, ..patient() }, 100);
+    let mut stream = site.connect().await;
+    stream.write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
+    assert_eq!(rest(&mut stream).await, "");
+    site.server.stop(false).await;
+}
+
+#[actix_web::test]
 async fn a_client_that_pipelines_and_never_reads_is_read_no_further_and_cut() {
     let site = Site::start(Timeouts { write: Duration::from_secs(2), ..patient() }, 100);
     let mut stream = site.connect().await;
@@ -178,6 +188,32 @@ async fn a_newcomer_takes_the_place_of_an_idle_connection() {
 }
 
 #[actix_web::test]
+async fn a_newcomer_takes_the_place_of_a_connection_whose_request_body_never_arrives() {
+    let site = Site::start(patient(), 4);
+    let mut owing = Vec::new();
+    for _ in 0..4 {
+        let mut stream = site.connect().await;
+        stream.write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
+        owing.push(stream);
+    }
+    until(|| site.admission.open() == 4).await;
+    let newcomer = async {
+        loop {
+            let mut stream = site.connect().await;
+            // Refused while each body may still be on its way.
+            let _sent = stream.write_all(GET.replace("Host: a", "Host: a\r\nConnection: close").as_bytes()).await;
+            if rest(&mut stream).await.starts_with("HTTP/1.1 200") {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    tokio::time::timeout(LONG, newcomer).await.unwrap();
+    drop(owing);
+    site.server.stop(false).await;
+}
+
+#[actix_web::test]
 async fn an_unread_chunked_body_ends_the_connection_behind_the_answer() {
     let site = Site::start(patient(), 100);
     let mut stream = site.connect().await;
@@ -189,5 +225,45 @@ async fn an_unread_chunked_body_ends_the_connection_behind_the_answer() {
         assert!(taken < 64 << 20, "{taken} bytes were taken");
     }
     until(|| site.admission.open() == 0).await;
+    site.server.stop(false).await;
+}
+
+#[actix_web::test]
+async fn a_head_that_is_too_large_is_read_on_behind_its_answer_so_that_nothing_takes_it_away() {
+    let site = Site::start(Timeouts { linger: LONG, ..patient() }, 100);
+    let mut stream = site.connect().await;
+    let line = format!("a: {}\r\n", "x".repeat(8187));
+    stream.write_all(format!("GET / HTTP/1.1\r\n{}", line.repeat(24)).as_bytes()).await.unwrap();
+    let answer = rest(&mut stream).await;
+    assert!(answer.starts_with("HTTP/1.1 431 "), "{answer}");
+    stream.write_all(line.as_bytes()).await.unwrap();
+    stream.shutdown().await.unwrap();
+    until(|| site.admission.open() == 0).await;
+    assert!(stream.take_error().unwrap().is_none(), "a reset came behind the answer");
+    site.server.stop(false).await;
+}
+
+/// True while the system holds the hub's end of a connection.
+#[cfg(target_os = "linux")]
+fn is_held(hub: SocketAddr, peer: SocketAddr) -> bool {
+    let [hub, peer] = [hub, peer].map(|address| format!(":{:04X}", address.port()));
+    let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
+    let mut ends = table.lines().map(|line| line.split_whitespace().skip(1));
+    ends.any(|mut ends| ends.next().is_some_and(|end| end.ends_with(&hub)) && ends.next().is_some_and(|end| end.ends_with(&peer)))
+}
+
+#[cfg(target_os = "linux")]
+#[actix_web::test]
+async fn answers_that_fit_into_the_send_buffer_and_are_never_read_do_not_stay_in_the_system() {
+    let site = Site::start(Timeouts { idle: SHORT, write: Duration::from_secs(2), ..patient() }, 100);
+    let socket = TcpSocket::new_v4().unwrap();
+    socket.set_recv_buffer_size(4096).unwrap();
+    let mut stream = socket.connect(site.address).await.unwrap();
+    let peer = stream.local_addr().unwrap();
+    assert!(is_held(site.address, peer));
+    stream.write_all(GET.repeat(2).as_bytes()).await.unwrap();
+    until(|| site.served.load(Ordering::SeqCst) == 2 && site.admission.open() == 0).await;
+    until(|| !is_held(site.address, peer)).await;
+    assert!(rest(&mut stream).await.len() < PAGE, "the peer's system took all of it");
     site.server.stop(false).await;
 }
