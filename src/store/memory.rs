@@ -318,11 +318,11 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault> {
         let _open = self.enter()?;
         let mut is_removed = false;
         self.shelves.of(key.kind).compute(&key.name, |found| match found {
-            Some(slot) if slot.unread_until.is_some() => {
+            Some(slot) if slot.state == State::Live && slot.version == version => {
                 is_removed = !self.is_dead(&slot, now);
                 Op::Remove
             }

@@ -262,9 +262,45 @@ async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_netwo
             assert_eq!(ask(&format!("198.51.{n}.7"), "t".repeat(32).as_str()).await.status, 303, "{what}: newcomer {n}");
         }
         let metrics = hub.metrics.render();
-        assert!(metrics.contains(&format!("passerelle_limited_total{{limit=\"unseen_logins\"}} {refused}")), "{metrics}");
+        assert!(
+            metrics.contains(&format!("passerelle_limited_total{{limit=\"unauthenticated_logins\"}} {refused}")),
+            "{metrics}"
+        );
         // Their time is over, and nothing of the flood is left.
         hub.advance(120 * SECONDS);
         assert_eq!(ask("203.0.113.1", &state).await.status, 303, "{what}");
     }
+}
+
+#[actix_web::test]
+async fn a_flood_that_fetches_its_pages_is_refused_and_shuts_out_no_other_network() {
+    let hub = behind_proxies("x-forwarded-for", "limits.logins = 100\nquotas.requests_per_network = 0").await;
+    let ask = async |client: &str| {
+        let request = TestRequest::get().uri(&Authorize::by("bakery").url()).peer_addr("10.0.0.1:40000".parse().unwrap());
+        hub.send(request.insert_header(("x-forwarded-for", client))).await
+    };
+    // A browser of the flood: it begins a login and fetches its page.
+    let begin_and_fetch = async |n: usize| {
+        let begun = ask(&format!("203.0.113.{}", n % 250)).await;
+        if begun.status != 303 {
+            assert_limited(&begun, "Y500330", "120");
+            return false;
+        }
+        let cookie = begun.header("set-cookie").split(';').next().unwrap().to_owned();
+        let page = TestRequest::get().uri(begun.header("location")).insert_header(("cookie", cookie));
+        assert_eq!(hub.send(page).await.status, 200);
+        true
+    };
+    let mut admitted = 0;
+    for n in 0..150 {
+        admitted += usize::from(begin_and_fetch(n).await);
+    }
+    assert!(admitted <= 92, "{admitted} of 100 places");
+    hub.advance(130 * SECONDS);
+    for round in 0..3 {
+        for n in 0..20 {
+            assert_eq!(ask(&format!("198.51.{n}.7")).await.status, 303, "login {round} of network {n}");
+        }
+    }
+    assert!(!begin_and_fetch(0).await, "the flood goes on");
 }
