@@ -215,6 +215,22 @@ async fn by_default_a_public_address_begins_1200_logins_a_minute_and_a_private_o
 }
 
 #[actix_web::test]
+async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
+    let hub = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 5").await;
+    let ask = async |client: &str| hub.send(from("10.0.0.1", ("x-forwarded-for", client))).await;
+    for n in 0..20 {
+        assert_eq!(ask(&format!("[2001:db8:7:{n:x}::1]")).await.status, 303, "network {n}");
+    }
+    assert_limited(&ask("[2001:db8:7:ffff::1]").await, "Y500006", "3");
+    assert_eq!(ask("[2001:db8:8::1]").await.status, 303, "another site");
+    for n in 0..30 {
+        assert_eq!(ask(&format!("203.0.113.{n}")).await.status, 303, "IPv4 addresses count by themselves");
+    }
+    let metrics = hub.metrics.render();
+    assert!(metrics.contains("passerelle_limited_total{limit=\"network_site\"} 1"), "{metrics}");
+}
+
+#[actix_web::test]
 async fn a_login_that_nobody_looks_at_ends_after_two_minutes_and_one_that_was_seen_goes_on() {
     let hub = TestHub::start().await;
     let (seen, unseen) = (hub.browser(), hub.browser());
