@@ -51,7 +51,7 @@ use self::snapshot::Successor;
 pub use self::store::probe_store;
 use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
-use crate::actor::{Logins, Logouts, Means, UnseenLogins};
+use crate::actor::{Logins, Logouts, Means, UnauthenticatedLogins};
 use crate::audit::Audit;
 use crate::config::{Current, Loaded};
 use crate::env::Env;
@@ -226,7 +226,7 @@ impl Program {
             grants: Arc::clone(&grants),
             metrics: Arc::clone(&metrics),
             ongoing,
-            unseen: UnseenLogins::new(login_room(&settings.limits), &metrics),
+            unauthenticated: UnauthenticatedLogins::new(login_room(&settings.limits), &metrics),
             identity_source: identity_source(loaded),
             identity_rules: rules(loaded),
             callback_base: format!("{}/api/v2/callback/", settings.base_url),

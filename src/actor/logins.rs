@@ -15,7 +15,7 @@ use super::login::{LoginActor, Take};
 use super::means::Means;
 use super::ongoing::Spot;
 use super::steps::{self, BrowserStep};
-use super::unseen::unseen_end;
+use super::unauthenticated::unseen_end;
 use crate::audit::Name;
 use crate::client_network::ClientNetwork;
 use crate::env::Timestamp;
@@ -198,10 +198,10 @@ impl Logins {
         let value = serde_json::to_vec(&login).map_err(|_| Unserved(ErrorCode::Internal))?;
         if let Some(network) = network {
             let used = means.store.usage(Kind::Login);
-            let admitted = means.unseen.admit(&hash, (network, value.len()), used, now);
-            for displaced in admitted.map_err(|_| Unserved(ErrorCode::NetworkCrowded))? {
+            let admitted = means.unauthenticated.admit(&hash, (network, value.len()), used, now);
+            for (displaced, version) in admitted.map_err(|_| Unserved(ErrorCode::NetworkCrowded))? {
                 // If the store is away, the insertion says so.
-                let _removed = means.store.remove_unread(&steps::key(&displaced), now).await;
+                let _removed = means.store.remove_version(&steps::key(&displaced), version, now).await;
             }
         }
         // The page is fetched at once: a login that nobody looks at ends soon.
@@ -209,7 +209,7 @@ impl Logins {
         let stored_until = steps::keep_until(&login, now);
         let draft = Draft { value, expires_at: stored_until, unread_until, families: Arc::default() };
         if let Err(fault) = means.store.insert(steps::key(&hash), draft, now).await {
-            means.unseen.remove(&hash);
+            means.unauthenticated.remove(&hash);
             return Err(Unserved(store_code(&fault)));
         }
         means.metrics.login_reached(login.state.name());

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use super::ongoing::Ongoing;
 use super::registry::Connectors;
-use super::unseen::UnseenLogins;
+use super::unauthenticated::UnauthenticatedLogins;
 use crate::assurance::Platform;
 use crate::config::Current;
 use crate::config::model::IdentitySource;
@@ -32,7 +32,7 @@ pub struct Means {
     /// Logins without an outcome, counted.
     pub ongoing: Arc<Ongoing>,
     /// Logins whose page was never fetched.
-    pub unseen: UnseenLogins,
+    pub unauthenticated: UnauthenticatedLogins,
     pub identity_source: IdentitySource,
     pub identity_rules: Rules,
     /// `{base_url}/api/v2/callback/`.

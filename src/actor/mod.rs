@@ -30,7 +30,7 @@ mod reuse;
 mod sandbox;
 mod sign_in;
 mod steps;
-mod unseen;
+mod unauthenticated;
 
 pub use choices::{ChoiceEntry, Obstacle};
 pub use health::Standing as Condition;
@@ -41,4 +41,4 @@ pub use prober::WayOut;
 pub use registry::Connectors;
 pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};
 pub use sign_in::{SignInOutcome, TypedIn};
-pub use unseen::{UNSEEN_LIFE, UnseenLogins};
+pub use unauthenticated::{UNSEEN_LIFE, UnauthenticatedLogins};

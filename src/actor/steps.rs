@@ -14,7 +14,7 @@ use super::logins::{Ended, Reply, Standing};
 use super::means::Means;
 use super::ongoing::Spot;
 use super::reuse;
-use super::unseen::unseen_end;
+use super::unauthenticated::unseen_end;
 use crate::connector::ConnectorFault;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_code};
@@ -198,6 +198,9 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
                 if effect.asks_an_identity_provider() {
                     browser.place.leave();
                 }
+                if matches!(*effect, Effect::Identify(_)) {
+                    means.unauthenticated.remove(&login.ticket.hash);
+                }
                 trail.before(&login, &effect);
                 let whose = Whose::of(&effect);
                 let mut fault_detail = None;
@@ -336,7 +339,7 @@ async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, E
         return Ok(None);
     };
     let login: Login = serde_json::from_slice(&record.value).map_err(|_| ErrorCode::Internal)?;
-    means.unseen.remove(hash);
+    means.unauthenticated.update(hash, record.version, record.expires_at);
     if is_first {
         let ends = (unseen_end(&login.ticket), login.ticket.expires_at);
         means.ongoing.outlives(ends, Spot::of(&login));
@@ -350,7 +353,10 @@ async fn store(means: &Means, login: &Login, version: Version) -> Result<(Versio
     let now = means.env.now();
     let until = keep_until(login, now);
     match means.store.replace(&key(&login.ticket.hash), version, value, until, now).await {
-        Ok(Replaced::Done(version)) => Ok((version, until)),
+        Ok(Replaced::Done(version)) => {
+            means.unauthenticated.update(&login.ticket.hash, version, until);
+            Ok((version, until))
+        }
         Ok(Replaced::Stale) => Err(Interrupted::Stale),
         Ok(Replaced::Gone) => Err(Interrupted::Gone),
         Err(fault) => Err(Interrupted::Hub(store_code(&fault))),

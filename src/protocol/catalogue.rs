@@ -384,7 +384,7 @@ catalogue! {
     ServiceLimited = "Y500007" 429 "temporarily_unavailable" Warn Policy ServiceProvider "error-service-limited" "This service provider has begun more logins in a minute than it may; try again after the time that Retry-After gives.";
     ClientKeysMissing = "Y500030" 503 "temporarily_unavailable" Warn Client ServiceProvider "error-unavailable" "The hub has no key of this service provider to encrypt its answers with: its jwks_uri could not be read yet, or offers none that fits its registration.";
     SealingFailed = "Y500031" 500 "server_error" Error Hub Operator "error-internal" "The hub could not encrypt its answer.";
-    NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins that nobody has looked at were begun from this network, and the room for logins is short; try again after the time that Retry-After gives.";
+    NetworkCrowded = "Y500330" 429 "temporarily_unavailable" Info Client User "error-network-limited" "Too many logins of this network wait for an authentication, and the room for logins is short; try again after the time that Retry-After gives.";
     // The administration on the private listener; no browser sees these.
     AdminOff = "Y500090" 404 "invalid_request" Info Client Operator "error-not-found" "The administration is off: set private.admin_token in passerelle.toml and restart the hub.";
     AdminToken = "Y500091" 401 "invalid_token" Warn Client Operator "error-bad-request" "The Authorization header must carry private.admin_token as a Bearer token.";

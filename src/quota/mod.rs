@@ -25,6 +25,10 @@ const NETWORKS: usize = 65_536;
 /// More than any federation has service providers or connectors; those are no strangers' choice.
 const MEMBERS: usize = 65_536;
 
+/// An IPv6 site may send as many requests as so many of its networks. A mobile carrier gives each of its subscribers a network,
+/// and the subscribers of one site do not all sign in at once.
+const SITE_FACTOR: NonZeroU32 = NonZeroU32::MIN.saturating_add(3);
+
 /// One too many.
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 #[error("too often; again in {wait:?}")]
@@ -67,6 +71,7 @@ pub struct Quotas {
     rates: Rates,
     logins: Arc<Limit>,
     requests: Arc<Limit>,
+    site_requests: Arc<Limit>,
     departures: Arc<Limit>,
     failures: Arc<Limit>,
 }
@@ -79,6 +84,7 @@ impl Quotas {
             rates,
             logins: limit("service_provider", MEMBERS),
             requests: limit("network", NETWORKS),
+            site_requests: limit("network_site", NETWORKS),
             departures: limit("connector", MEMBERS),
             failures: limit("authentication_by_network", NETWORKS),
         }
@@ -98,12 +104,16 @@ impl Quotas {
     /// # Errors
     /// Too many have come from its network.
     pub fn request_comes(&self, address: IpAddr) -> Result<(), Over> {
-        match self.rates.requests_per_network {
-            NetworkRate::Everyone(most) => self.requests.take(Subject::around(address, self.rates.prefixes), most),
-            NetworkRate::PublicAddresses(most) if !client_network::is_private(address) => {
-                self.requests.take(Subject::around(address, self.rates.prefixes), most)
-            }
-            NetworkRate::Unlimited | NetworkRate::PublicAddresses(_) => Ok(()),
+        let most = match self.rates.requests_per_network {
+            NetworkRate::Everyone(most) => most,
+            NetworkRate::PublicAddresses(most) if !client_network::is_private(address) => most,
+            NetworkRate::Unlimited | NetworkRate::PublicAddresses(_) => return Ok(()),
+        };
+        self.requests.take(Subject::around(address, self.rates.prefixes), most)?;
+        // One subscriber may hold a whole IPv6 site, and with it thousands of the networks that are counted above.
+        match address.to_canonical() {
+            IpAddr::V6(_) => self.site_requests.take(Subject::site_around(address), most.saturating_mul(SITE_FACTOR)),
+            IpAddr::V4(_) => Ok(()),
         }
     }
 
@@ -128,6 +138,6 @@ impl Quotas {
     /// Each limit, for the [`exchange`].
     #[must_use]
     pub fn limits(&self) -> Vec<Arc<Limit>> {
-        [&self.logins, &self.requests, &self.departures, &self.failures].map(Arc::clone).to_vec()
+        [&self.logins, &self.requests, &self.site_requests, &self.departures, &self.failures].map(Arc::clone).to_vec()
     }
 }

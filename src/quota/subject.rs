@@ -3,7 +3,8 @@
 use std::fmt;
 use std::net::IpAddr;
 
-use crate::{client_network, digest};
+use crate::client_network::{self, ClientNetwork};
+use crate::digest;
 
 /// Never printed: it may be where somebody lives.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -20,6 +21,12 @@ impl Subject {
     #[must_use]
     pub fn around(address: IpAddr, prefixes: Prefixes) -> Self {
         Self(client_network::masked(address, prefixes.v4, prefixes.v6))
+    }
+
+    /// The IPv6 site around an address: the /48 that one subscriber can hold (RFC 6177 §2).
+    #[must_use]
+    pub fn site_around(address: IpAddr) -> Self {
+        Self(ClientNetwork::containing(address).octets())
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns: atomic verbs in memory, admission, the freeing of memory, what a successor is told. Must not know: what a record
 //! means.
 //! Nothing here is decided by moka's clock: a record is gone by its own `expires_at` and the `now` of the verb. moka's
-//! time to live only frees memory, a minute later.
+//! time to live only frees memory: a minute later, or at the earlier end of a record that was never read.
 
 mod janitor;
 pub mod keeping;
@@ -187,7 +187,11 @@ impl Store for MemoryStore {
         let _open = self.enter()?;
         let shelf = self.shelves.of(key.kind);
         let born = self.revocations.admit(&draft.families, draft.expires_at, now).ok_or(StoreFault::Revoked)?;
-        let kept_for = kept_for(draft.first_end(), now);
+        let kept_for = match draft.unread_until {
+            // Without the grace: the room for logins is counted by what lies here, and a flood's logins end so.
+            Some(unread_until) if unread_until < draft.expires_at => unread_until.since(now),
+            _ => kept_for(draft.expires_at, now),
+        };
         let slot = Slot {
             version: Version(1),
             state: State::Live,
@@ -314,11 +318,11 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault> {
         let _open = self.enter()?;
         let mut is_removed = false;
         self.shelves.of(key.kind).compute(&key.name, |found| match found {
-            Some(slot) if slot.unread_until.is_some() => {
+            Some(slot) if slot.state == State::Live && slot.version == version => {
                 is_removed = !self.is_dead(&slot, now);
                 Op::Remove
             }

@@ -154,8 +154,8 @@ impl Store for MeteredStore {
         self.counted(&self.of(key.kind).remove, self.inner.remove(key)).await
     }
 
-    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
-        self.counted(&self.of(key.kind).remove, self.inner.remove_unread(key, now)).await
+    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault> {
+        self.counted(&self.of(key.kind).remove, self.inner.remove_version(key, version, now)).await
     }
 
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {

@@ -257,10 +257,10 @@ pub trait Store: Send + Sync {
     /// `Unavailable`.
     async fn remove(&self, key: &Key) -> Result<(), StoreFault>;
 
-    /// Removes a record that still has the earlier end of its draft ([`Draft::unread_until`]). Returns whether it was removed.
+    /// Removes a record that has this version. Returns whether a live one was removed.
     /// # Errors
     /// `Unavailable`.
-    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault>;
+    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault>;
 
     /// From now on every record of the family is gone, and until `until` none can be inserted into it.
     /// # Errors

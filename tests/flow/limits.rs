@@ -215,6 +215,22 @@ async fn by_default_a_public_address_begins_1200_logins_a_minute_and_a_private_o
 }
 
 #[actix_web::test]
+async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
+    let hub = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 5").await;
+    let ask = async |client: &str| hub.send(from("10.0.0.1", ("x-forwarded-for", client))).await;
+    for n in 0..20 {
+        assert_eq!(ask(&format!("[2001:db8:7:{n:x}::1]")).await.status, 303, "network {n}");
+    }
+    assert_limited(&ask("[2001:db8:7:ffff::1]").await, "Y500006", "3");
+    assert_eq!(ask("[2001:db8:8::1]").await.status, 303, "another site");
+    for n in 0..30 {
+        assert_eq!(ask(&format!("203.0.113.{n}")).await.status, 303, "IPv4 addresses count by themselves");
+    }
+    let metrics = hub.metrics.render();
+    assert!(metrics.contains("passerelle_limited_total{limit=\"network_site\"} 1"), "{metrics}");
+}
+
+#[actix_web::test]
 async fn a_login_that_nobody_looks_at_ends_after_two_minutes_and_one_that_was_seen_goes_on() {
     let hub = TestHub::start().await;
     let (seen, unseen) = (hub.browser(), hub.browser());
@@ -262,9 +278,45 @@ async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_netwo
             assert_eq!(ask(&format!("198.51.{n}.7"), "t".repeat(32).as_str()).await.status, 303, "{what}: newcomer {n}");
         }
         let metrics = hub.metrics.render();
-        assert!(metrics.contains(&format!("passerelle_limited_total{{limit=\"unseen_logins\"}} {refused}")), "{metrics}");
+        assert!(
+            metrics.contains(&format!("passerelle_limited_total{{limit=\"unauthenticated_logins\"}} {refused}")),
+            "{metrics}"
+        );
         // Their time is over, and nothing of the flood is left.
         hub.advance(120 * SECONDS);
         assert_eq!(ask("203.0.113.1", &state).await.status, 303, "{what}");
     }
+}
+
+#[actix_web::test]
+async fn a_flood_that_fetches_its_pages_is_refused_and_shuts_out_no_other_network() {
+    let hub = behind_proxies("x-forwarded-for", "limits.logins = 100\nquotas.requests_per_network = 0").await;
+    let ask = async |client: &str| {
+        let request = TestRequest::get().uri(&Authorize::by("bakery").url()).peer_addr("10.0.0.1:40000".parse().unwrap());
+        hub.send(request.insert_header(("x-forwarded-for", client))).await
+    };
+    // A browser of the flood: it begins a login and fetches its page.
+    let begin_and_fetch = async |n: usize| {
+        let begun = ask(&format!("203.0.113.{}", n % 250)).await;
+        if begun.status != 303 {
+            assert_limited(&begun, "Y500330", "120");
+            return false;
+        }
+        let cookie = begun.header("set-cookie").split(';').next().unwrap().to_owned();
+        let page = TestRequest::get().uri(begun.header("location")).insert_header(("cookie", cookie));
+        assert_eq!(hub.send(page).await.status, 200);
+        true
+    };
+    let mut admitted = 0;
+    for n in 0..150 {
+        admitted += usize::from(begin_and_fetch(n).await);
+    }
+    assert!(admitted <= 92, "{admitted} of 100 places");
+    hub.advance(130 * SECONDS);
+    for round in 0..3 {
+        for n in 0..20 {
+            assert_eq!(ask(&format!("198.51.{n}.7")).await.status, 303, "login {round} of network {n}");
+        }
+    }
+    assert!(!begin_and_fetch(0).await, "the flood goes on");
 }

@@ -93,8 +93,8 @@ impl Store for Servers {
     async fn remove(&self, key: &Key) -> Result<(), StoreFault> {
         self.ask()?.remove(key).await
     }
-    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
-        self.ask()?.remove_unread(key, now).await
+    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault> {
+        self.ask()?.remove_version(key, version, now).await
     }
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         self.ask()?.revoke(family, until, now).await

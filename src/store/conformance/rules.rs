@@ -144,16 +144,31 @@ pub async fn a_record_that_is_loaded_to_be_kept_outlives_its_earlier_end<F: Futu
     assert_eq!(first, [true, false]);
     assert_eq!(value(&store, &login, at(1799)).await.unwrap(), "1");
     assert_eq!(store.count(Kind::Login), 1);
-    assert_eq!(store.remove_unread(&login, at(0)).await, Ok(false), "what was loaded to be kept stays");
     store.insert(key(Kind::Login, "b"), draft("1", at(1800)), at(0)).await.unwrap();
-    assert_eq!(store.remove_unread(&key(Kind::Login, "b"), at(0)).await, Ok(false));
     assert!(!store.load_and_keep(&key(Kind::Login, "b"), at(0)).await.unwrap().unwrap().is_first, "one without an earlier end");
-    let unread = key(Kind::Login, "c");
-    assert!(store.load_and_keep(&unread, at(0)).await.unwrap().is_none());
-    store.insert(unread.clone(), Draft { unread_until, ..draft("1", at(1800)) }, at(0)).await.unwrap();
-    assert_eq!((store.remove_unread(&unread, at(0)).await, store.count(Kind::Login)), (Ok(true), 2));
-    assert_eq!(store.remove_unread(&unread, at(0)).await, Ok(false));
-    assert_eq!(value(&store, &unread, at(7)).await, None);
+    assert!(store.load_and_keep(&key(Kind::Login, "c"), at(0)).await.unwrap().is_none());
+}
+
+pub async fn only_the_named_version_of_a_record_is_removed<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+    let store = make(ROOMY).await;
+    let unread_until = Some(at(120));
+    for (name, is_kept, version) in [("unread", false, 1), ("kept", true, 1), ("changed", true, 2)] {
+        let login = key(Kind::Login, name);
+        store.insert(login.clone(), Draft { unread_until, ..draft("1", at(1800)) }, at(0)).await.unwrap();
+        if is_kept {
+            store.load_and_keep(&login, at(0)).await.unwrap().unwrap();
+        }
+        for old in 1..version {
+            store.replace(&login, Version(old), "2".into(), at(1800), at(0)).await.unwrap();
+        }
+        for other in [0, version + 1, version - 1] {
+            assert_eq!(store.remove_version(&login, Version(other), at(0)).await, Ok(false), "{name}: version {other}");
+        }
+        assert_eq!(store.count(Kind::Login), 1);
+        assert_eq!(store.remove_version(&login, Version(version), at(0)).await, Ok(true), "{name}");
+        assert_eq!((store.count(Kind::Login), value(&store, &login, at(7)).await), (0, None), "{name}");
+        assert_eq!(store.remove_version(&login, Version(version), at(0)).await, Ok(false), "{name}");
+    }
 }
 
 pub async fn room_for_logins_is_counted_in_bytes<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {

@@ -59,8 +59,8 @@ impl Store for Restarting {
         let current = Arc::clone(&self.current.read().unwrap());
         current.remove(key).await
     }
-    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
-        self.restarted(now).remove_unread(key, now).await
+    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault> {
+        self.restarted(now).remove_version(key, version, now).await
     }
     async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
         self.restarted(now).revoke(family, until, now).await

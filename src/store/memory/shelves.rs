@@ -14,7 +14,8 @@ use crate::env::Timestamp;
 use crate::store::revocations::Born;
 use crate::store::{Capacities, Family, Kind, Record, Version};
 
-/// Memory outlives a record by this much, so that clocks which differ a little never free a live one.
+/// Memory outlives a record by this much, so that clocks which differ a little never free a live one. A record that was never
+/// read gets none.
 const GRACE: Duration = Duration::from_secs(60);
 /// moka's timers are not asked to count further than this.
 const LONGEST_LIFE: Duration = Duration::from_secs(10 * 365 * 24 * 3600);

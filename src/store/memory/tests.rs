@@ -23,6 +23,22 @@ async fn a_record_that_nobody_reads_is_gone_at_its_earlier_end() {
     assert!(store.load(&key, at(99)).await.unwrap().is_some(), "what is replaced is kept");
 }
 
+/// A record that stayed a minute longer took room that its network was no longer held to account for.
+#[tokio::test]
+async fn a_record_that_was_never_read_gives_its_room_back_at_its_earlier_end() {
+    let store = MemoryStore::new(conformance::ROOMY);
+    let at = conformance::at;
+    let unread_until = Some(at(0) + Duration::from_millis(1));
+    let draft = Draft { unread_until, ..conformance::draft("1", at(100)) };
+    store.insert(conformance::key(Kind::Login, "a"), draft, at(0)).await.unwrap();
+    let deadline = std::time::Instant::now() + Duration::from_secs(30);
+    while store.usage(Kind::Login) != Usage::default() {
+        assert!(std::time::Instant::now() < deadline, "the room is still taken");
+        store.shelves.of(Kind::Login).records.run_pending_tasks();
+        tokio::time::sleep(Duration::from_millis(10)).await;
+    }
+}
+
 #[test]
 fn the_janitor_ends_with_its_store() {
     let mut store = MemoryStore::new(conformance::ROOMY);

@@ -57,7 +57,7 @@ pub struct Scripts {
     pub take: Script,
     pub kill: Script,
     pub remove: Script,
-    pub remove_unread: Script,
+    pub remove_version: Script,
     pub join: Script,
     pub close: Script,
     pub count: Script,
@@ -77,7 +77,7 @@ impl Default for Scripts {
             take: Script::new("take", TAKE),
             kill: Script::new("kill", KILL),
             remove: Script::new("remove", REMOVE),
-            remove_unread: Script::new("remove", REMOVE_UNREAD),
+            remove_version: Script::new("remove", REMOVE_VERSION),
             join: Script::new("join", JOIN),
             close: Script::new("revoke", CLOSE),
             count: Script::new("count", COUNT),
@@ -161,12 +161,12 @@ if not old then return false end
 redis.call('DEL', KEYS[1])
 return old:sub(1, 26)";
 
-/// now, grace → {the old head, what was left of its earlier end in milliseconds}, or nothing
-const REMOVE_UNREAD: &str = "#!lua flags=allow-oom
+/// version, now, grace → {the old head, what was left of an earlier end in milliseconds, or -1}, or nothing
+const REMOVE_VERSION: &str = "#!lua flags=allow-oom
 local old = redis.call('GETEX', KEYS[1])
-if not old or old:sub(2, 2) ~= 'L' then return {} end
+if not old or old:sub(2, 10) ~= 'L' .. ARGV[1] then return {} end
 local left = redis.call('PTTL', KEYS[1])
-if struct.unpack('>I8', old, 11) - tonumber(ARGV[1]) + tonumber(ARGV[2]) - left <= tonumber(ARGV[2]) then return {} end
+if struct.unpack('>I8', old, 11) - tonumber(ARGV[2]) + tonumber(ARGV[3]) - left <= tonumber(ARGV[3]) then left = -1 end
 redis.call('DEL', KEYS[1])
 return {old:sub(1, 26), left}";
 

@@ -144,16 +144,20 @@ impl Store for RedisStore {
         Ok(())
     }
 
-    async fn remove_unread(&self, key: &Key, now: Timestamp) -> Result<bool, StoreFault> {
+    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault> {
         let place = self.place(key);
-        let (now_text, grace) = (text(now), GRACE.as_millis().to_string());
-        let arguments: [&[u8]; 2] = [now_text.as_bytes(), grace.as_bytes()];
-        match parts(&self.link.run(&self.scripts.remove_unread, &place.key, &arguments).await?) {
+        let (version, now_text, grace) = (version.0.to_be_bytes(), text(now), GRACE.as_millis().to_string());
+        let arguments: [&[u8]; 3] = [&version, now_text.as_bytes(), grace.as_bytes()];
+        match parts(&self.link.run(&self.scripts.remove_version, &place.key, &arguments).await?) {
             [Value::BulkString(old), Value::Int(left)] => {
-                if let (Ok(left), Some(_)) = (u64::try_from(*left), self.own_head(old)) {
-                    self.places.free_about(place.kind, now + Duration::from_millis(left));
+                let (head, _) = Head::read(old).map_err(malformed)?;
+                if self.own_head(old).is_some() {
+                    match u64::try_from(*left) {
+                        Ok(left) => self.places.free_about(place.kind, now + Duration::from_millis(left)),
+                        Err(_) => self.places.free(place.kind, head.expires_at),
+                    }
                 }
-                Ok(true)
+                Ok(head.expires_at > now)
             }
             _ => Ok(false),
         }

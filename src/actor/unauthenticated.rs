@@ -1,0 +1,363 @@
+//! L3 · The logins in which nobody has authenticated yet, by the network that they came from.
+//!
+//! Responsible for fairness when room is short, that is when less than a tenth of it is free: a newcomer takes the place of a
+//! login that has ended, or else of the oldest login of the network that holds most, and a newcomer of that network is refused.
+//! So no flood, from however many networks, shuts out a network that holds less than the flooding ones. Fetching pages and
+//! choosing identity providers costs a flood nothing, so only an accepted authentication takes a login out of the count.
+//!
+//! Must not know: requests, records. A network is kept in this process's memory alone, for as long as its login takes room.
+//! Where hubs share a store, each decides for the logins that it has admitted itself.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use crate::client_network::ClientNetwork;
+use crate::env::Timestamp;
+use crate::ids::InteractionHash;
+use crate::login::Ticket;
+use crate::store::{Usage, Version};
+use crate::telemetry::Metrics;
+
+/// How long a login lives whose page nobody has fetched.
+pub const UNSEEN_LIFE: Duration = Duration::from_secs(120);
+
+/// Room is short below this part of the capacity.
+const RESERVE: usize = 10;
+
+/// Logins that one newcomer takes the place of, at most: a large request may need the room of several small ones.
+const MAX_DISPLACED: usize = 8;
+
+/// A store gives the room of an ended login back after this time, if nobody removes it before.
+const FREEING_TIME: Duration = Duration::from_secs(65);
+
+/// Logins that one admission forgets at most, so that the lock is short.
+const MAX_FORGOTTEN: usize = 256;
+
+/// In the metrics.
+const LIMIT: &str = "unauthenticated_logins";
+
+/// Logins of this hub that wait for an authentication.
+pub struct UnauthenticatedLogins {
+    capacity: Usage,
+    metrics: Arc<Metrics>,
+    held: Mutex<Held>,
+}
+
+/// A login that gives way to a newcomer, and the version of its record.
+pub type DisplacedLogin = (InteractionHash, Version);
+
+/// Refusal of a newcomer whose network holds more logins without an authentication than any other, while room is short.
+#[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
+#[error("the network holds too many logins without an authentication")]
+pub struct NetworkCrowdedError;
+
+#[derive(Default)]
+struct Held {
+    by_login: HashMap<InteractionHash, UnauthenticatedLogin>,
+    by_network: HashMap<ClientNetwork, Holding>,
+    /// Lightest first.
+    by_weight: BTreeSet<(u128, ClientNetwork)>,
+    /// In the order of admission.
+    by_number: BTreeMap<u64, InteractionHash>,
+    by_end: BTreeSet<(Timestamp, u64)>,
+    next_number: u64,
+}
+
+struct UnauthenticatedLogin {
+    number: u64,
+    network: ClientNetwork,
+    weight: u128,
+    /// Of the stored record, as this hub knows it.
+    version: Version,
+    end: Timestamp,
+}
+
+#[derive(Default)]
+struct Holding {
+    weight: u128,
+    numbers: BTreeSet<u64>,
+}
+
+/// Returns when a login ends whose page is never fetched.
+pub fn unseen_end(ticket: &Ticket) -> Timestamp {
+    (ticket.opened_at + UNSEEN_LIFE).min(ticket.expires_at)
+}
+
+impl UnauthenticatedLogins {
+    /// `capacity`: the room for all logins.
+    #[must_use]
+    pub fn new(capacity: Usage, metrics: &Arc<Metrics>) -> Self {
+        metrics.limited(LIMIT, 0);
+        Self { capacity, metrics: Arc::clone(metrics), held: Mutex::default() }
+    }
+
+    /// Counts a login of so many bytes for its network. Returns the logins that it takes the place of: the caller removes
+    /// them from the store.
+    ///
+    /// # Errors
+    /// Room is short, and no network holds more than this one; nothing is counted.
+    pub fn admit(
+        &self,
+        hash: &InteractionHash,
+        (network, bytes): (ClientNetwork, usize),
+        used: Usage,
+        now: Timestamp,
+    ) -> Result<Vec<DisplacedLogin>, NetworkCrowdedError> {
+        let weight = self.weight(bytes);
+        let mut held = self.held.lock().unwrap_or_else(PoisonError::into_inner);
+        held.forget_freed(now);
+        let mut displaced = Displaced { logins: Vec::new(), needed: weight };
+        if self.is_short(used) {
+            held.displace_ended(now, &mut displaced);
+            let own = held.by_network.get(&network).map_or(0, |holding| holding.weight);
+            held.displace_heavier_than(own + weight, &mut displaced);
+            // The last of the room is for networks that hold nothing yet.
+            if displaced.logins.is_empty() && own > 0 {
+                drop(held);
+                self.metrics.limited(LIMIT, 1);
+                return Err(NetworkCrowdedError);
+            }
+        }
+        held.insert(hash, (network, weight), now + UNSEEN_LIFE);
+        Ok(displaced.logins)
+    }
+
+    /// Records that the login's page was fetched or its state changed: the record has this version, and lives until `end`.
+    /// Does nothing for a login that is not counted.
+    pub fn update(&self, hash: &InteractionHash, version: Version, end: Timestamp) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).update(hash, version, end);
+    }
+
+    /// Counts the login for its network no longer: a person has authenticated in it, or it was not stored.
+    pub fn remove(&self, hash: &InteractionHash) {
+        self.held.lock().unwrap_or_else(PoisonError::into_inner).remove(hash);
+    }
+
+    fn is_short(&self, used: Usage) -> bool {
+        let is_short = |used: usize, capacity: usize| capacity.saturating_sub(used) < capacity.div_ceil(RESERVE);
+        is_short(used.records, self.capacity.records) || is_short(used.bytes, self.capacity.bytes)
+    }
+
+    /// The share of the room that a login takes: its part of the records and its part of the bytes, over one denominator.
+    const fn weight(&self, bytes: usize) -> u128 {
+        self.capacity.bytes as u128 + bytes as u128 * self.capacity.records as u128
+    }
+}
+
+/// The logins that a newcomer takes the place of, and the weight that it still needs.
+struct Displaced {
+    logins: Vec<DisplacedLogin>,
+    needed: u128,
+}
+
+impl Displaced {
+    fn is_enough(&self) -> bool {
+        self.needed == 0 || self.logins.len() >= MAX_DISPLACED
+    }
+}
+
+impl Held {
+    fn insert(&mut self, hash: &InteractionHash, (network, weight): (ClientNetwork, u128), end: Timestamp) {
+        self.remove(hash);
+        let number = self.next_number;
+        self.next_number += 1;
+        self.by_number.insert(number, hash.clone());
+        self.by_end.insert((end, number));
+        self.by_login.insert(hash.clone(), UnauthenticatedLogin { number, network, weight, version: Version(1), end });
+        let holding = self.by_network.entry(network).or_default();
+        self.by_weight.remove(&(holding.weight, network));
+        holding.weight += weight;
+        holding.numbers.insert(number);
+        self.by_weight.insert((holding.weight, network));
+    }
+
+    fn update(&mut self, hash: &InteractionHash, version: Version, end: Timestamp) {
+        let Some(login) = self.by_login.get_mut(hash) else { return };
+        login.version = version;
+        if login.end != end {
+            self.by_end.remove(&(login.end, login.number));
+            login.end = end;
+            self.by_end.insert((end, login.number));
+        }
+    }
+
+    fn remove(&mut self, hash: &InteractionHash) -> Option<UnauthenticatedLogin> {
+        let login = self.by_login.remove(hash)?;
+        let (number, network) = (login.number, login.network);
+        self.by_number.remove(&number);
+        self.by_end.remove(&(login.end, number));
+        let holding = self.by_network.get_mut(&network)?;
+        self.by_weight.remove(&(holding.weight, network));
+        holding.weight = holding.weight.saturating_sub(login.weight);
+        holding.numbers.remove(&number);
+        if holding.numbers.is_empty() {
+            self.by_network.remove(&network);
+        } else {
+            self.by_weight.insert((holding.weight, network));
+        }
+        Some(login)
+    }
+
+    /// Returns the login whose end comes first, if it comes before or at `limit`.
+    fn first_ended(&self, limit: Timestamp) -> Option<InteractionHash> {
+        let (_, number) = self.by_end.first().filter(|(end, _)| *end <= limit)?;
+        self.by_number.get(number).cloned()
+    }
+
+    fn forget_freed(&mut self, now: Timestamp) {
+        for _ in 0..MAX_FORGOTTEN {
+            let Some(hash) = self.first_ended(now - FREEING_TIME) else { return };
+            self.remove(&hash);
+        }
+    }
+
+    fn displace(&mut self, hash: InteractionHash, displaced: &mut Displaced) {
+        let Some(login) = self.remove(&hash) else { return };
+        displaced.needed = displaced.needed.saturating_sub(login.weight);
+        displaced.logins.push((hash, login.version));
+    }
+
+    /// Takes out logins that have ended, but whose room the store may not have given back.
+    fn displace_ended(&mut self, now: Timestamp, displaced: &mut Displaced) {
+        while !displaced.is_enough()
+            && let Some(hash) = self.first_ended(now)
+        {
+            self.displace(hash, displaced);
+        }
+    }
+
+    /// Takes out the oldest logins of the heaviest networks, as long as a network is heavier than `limit`.
+    fn displace_heavier_than(&mut self, limit: u128, displaced: &mut Displaced) {
+        while !displaced.is_enough() {
+            let Some((_, network)) = self.by_weight.last().copied().filter(|(weight, _)| *weight > limit) else { return };
+            let oldest = self.by_network.get(&network).and_then(|holding| holding.numbers.first());
+            let Some(hash) = oldest.and_then(|number| self.by_number.get(number)).cloned() else { return };
+            self.displace(hash, displaced);
+        }
+    }
+}
+
+impl std::fmt::Debug for UnauthenticatedLogins {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("UnauthenticatedLogins")
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const CAPACITY: Usage = Usage { records: 1000, bytes: 1_000_000 };
+
+    /// The room, and the sizes of the logins in it.
+    struct Room {
+        logins: UnauthenticatedLogins,
+        stored: HashMap<InteractionHash, usize>,
+        begun: usize,
+        now: Timestamp,
+    }
+
+    impl Room {
+        fn new() -> Self {
+            let logins = UnauthenticatedLogins::new(CAPACITY, &Arc::new(Metrics::new(Timestamp::default()).unwrap()));
+            Self { logins, stored: HashMap::new(), begun: 0, now: Timestamp::from_seconds(1) }
+        }
+
+        fn used(&self) -> Usage {
+            Usage { records: self.stored.len(), bytes: self.stored.values().sum() }
+        }
+
+        /// A login of the /24 that this number names. Returns whether it was admitted, and there was room for it.
+        fn begin(&mut self, network: u16, bytes: usize) -> bool {
+            self.begun += 1;
+            let hash = InteractionHash::of_cookie(&self.begun.to_string());
+            let [high, low] = network.to_be_bytes();
+            let network = ClientNetwork::containing(std::net::Ipv4Addr::new(203, high, low, 7).into());
+            let Ok(displaced) = self.logins.admit(&hash, (network, bytes), self.used(), self.now) else { return false };
+            for (hash, _) in displaced {
+                self.stored.remove(&hash).unwrap();
+            }
+            let used = self.used();
+            let has_room = used.records < CAPACITY.records && used.bytes + bytes <= CAPACITY.bytes;
+            if has_room {
+                self.stored.insert(hash, bytes);
+            } else {
+                self.logins.remove(&hash);
+            }
+            has_room
+        }
+    }
+
+    #[test]
+    fn a_flood_takes_no_more_than_nine_tenths_and_newcomers_of_other_networks_get_in() {
+        for bytes in [100, 12_700] {
+            let mut room = Room::new();
+            let admitted = (0..2000).filter(|_| room.begin(1, bytes)).count();
+            assert!(admitted * 10 <= CAPACITY.records * 9 + 10, "{admitted} of {bytes} bytes");
+            assert!(!room.begin(1, bytes));
+            assert!((2..300).all(|network| room.begin(network, 1300)), "{bytes} bytes: a newcomer is refused");
+        }
+    }
+
+    #[test]
+    fn floods_one_after_the_other_from_forty_networks_shut_out_nobody() {
+        let mut room = Room::new();
+        for network in 1..=40 {
+            let bytes = if network % 2 == 0 { 12_700 } else { 1300 };
+            for _ in 0..500 {
+                room.begin(network, bytes);
+            }
+        }
+        let admitted = (100..130).filter(|network| room.begin(*network, 1300)).count();
+        assert_eq!(admitted, 30, "newcomers of other networks");
+        assert!(!room.begin(1, 1300) || !room.begin(2, 12_700), "while the floods are refused");
+    }
+
+    #[test]
+    fn fetching_pages_takes_no_login_of_a_flood_out_of_the_count() {
+        let mut room = Room::new();
+        for _ in 0..2000 {
+            if room.begin(1, 12_700) {
+                let (begun, end) = (InteractionHash::of_cookie(&room.begun.to_string()), room.now + Duration::from_secs(1860));
+                room.logins.update(&begun, Version(2), end);
+            }
+        }
+        assert!(!room.begin(1, 12_700), "the flood is refused");
+        room.now = room.now + UNSEEN_LIFE + FREEING_TIME;
+        assert!((2..100).all(|network| room.begin(network, 1300)), "a newcomer is refused");
+        assert!((2..100).all(|network| room.begin(network, 1300)), "a second login of a network that holds little is refused");
+    }
+
+    #[test]
+    fn logins_that_have_ended_give_way_before_a_network_is_refused() {
+        let mut room = Room::new();
+        assert!((0..950).any(|_| !room.begin(1, 100)));
+        assert!(room.begin(2, 100));
+        room.now = room.now + UNSEEN_LIFE - Duration::from_secs(1);
+        assert!(room.begin(3, 100));
+        room.now = room.now + Duration::from_secs(1);
+        // The store has not given the room back yet.
+        assert!((0..100).all(|_| room.begin(3, 100)), "a network with a waiting login is refused");
+    }
+
+    #[test]
+    fn logins_with_an_authentication_and_ended_ones_count_no_longer() {
+        let mut room = Room::new();
+        assert!((0..950).any(|_| !room.begin(1, 100)));
+        assert!(!room.begin(1, 100));
+        let hashes: Vec<InteractionHash> = room.stored.keys().cloned().collect();
+        for hash in &hashes {
+            room.logins.remove(hash);
+            room.logins.remove(hash);
+            room.logins.update(hash, Version(2), room.now);
+        }
+        assert!(room.begin(1, 100), "a network whose people have authenticated holds nothing");
+        assert!(!room.begin(1, 100), "but room is still short");
+        room.now = room.now + UNSEEN_LIFE + FREEING_TIME;
+        assert!(room.begin(1, 100));
+        let held = room.logins.held.lock().unwrap();
+        let sizes = (held.by_login.len(), held.by_network.len(), held.by_weight.len(), held.by_number.len(), held.by_end.len());
+        assert_eq!(sizes, (1, 1, 1, 1, 1), "nothing is kept for longer");
+    }
+}
