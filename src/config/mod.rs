@@ -101,6 +101,7 @@ pub use theme::Theme;
 pub use traces::TraceHeaders;
 pub use validity::{Flaw, Standing, Validity, in_rfc3339};
 
+#[cfg(test)]
 use crate::env::Timestamp;
 use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::protocol::acr::Platform;
