@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 
 use super::connectors::ConfiguredConnector;
-use super::model::{ConnectorFile, ConnectorKind, IdentityProof, Settings, SubjectSource};
+use super::model::{ConnectorFile, ConnectorKind, Settings, SubjectSource};
 use super::problem::Problem;
 use super::source::{Source, problem_of_file};
 use crate::ids::ConnectorId;
@@ -23,8 +23,7 @@ pub fn without_category(connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
 /// sandbox lets anyone be anyone on purpose.
 #[must_use]
 pub fn check_identity(source: &Source, file: &ConnectorFile, subject: SubjectSource) -> Option<Problem> {
-    let is_trusted = file.identity == Some(IdentityProof::Verified) || matches!(file.kind, ConnectorKind::Persona(_));
-    (subject == SubjectSource::Pivot && !is_trusted).then(|| {
+    (subject == SubjectSource::Pivot && !file.proves_identity()).then(|| {
         let what = "is missing, and subject = \"pivot\" takes who a person is from the claims of this identity provider: if its \
             users can edit them, any of them can sign in as anybody";
         let mend = "write identity = \"verified\" if it checks names and birth data by documents or in person, or remove this \

@@ -27,6 +27,8 @@ pub struct ConnectorFacts {
     pub blocks: Arc<[Block]>,
     /// A new authentication is proven by the identity provider's `auth_time`, or vouched for by the operator.
     pub reauthenticates: bool,
+    /// Its claims prove who a person is: it verifies identities, or is a sandbox.
+    pub proves_identity: bool,
     /// People who may be sent there in a minute; `None` leaves it to the hub.
     pub departures_per_minute: Option<NonZeroU32>,
 }
@@ -44,6 +46,7 @@ impl ConnectorFacts {
             mfa: file.mfa.clone(),
             blocks: configured.blocks.clone().into(),
             reauthenticates: file.kind.reauthenticates(),
+            proves_identity: file.proves_identity(),
             departures_per_minute: file.limits.departures_per_minute.and_then(NonZeroU32::new),
         }
     }

@@ -165,8 +165,7 @@ fn read_all(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok();
     let main = main.map(|source| overlaid(source, environment, problems));
     let settings: Option<Settings> = main.as_ref().and_then(|source| source.shape(problems));
-    let places = settings.as_ref().map(|settings| settings.secrets.clone()).unwrap_or_default();
-    let rules = main.as_ref().map(|source| SecretRules::new(source, places, folder)).unwrap_or_default();
+    let rules = main.as_ref().map(|source| SecretRules::new(source, settings.as_ref(), folder)).unwrap_or_default();
     let context = Context { folder, environment, secrets: &rules, owner: Owner::Settings };
 
     let sandbox = settings.as_ref().map(|settings| Sandbox::of(settings.sandbox));

@@ -593,6 +593,14 @@ pub struct ConnectorFile {
     pub kind: ConnectorKind,
 }
 
+impl ConnectorFile {
+    /// Returns true if the claims prove who a person is. In a sandbox anyone is anyone on purpose.
+    #[must_use]
+    pub fn proves_identity(&self) -> bool {
+        self.identity == Some(IdentityProof::Verified) || matches!(self.kind, ConnectorKind::Persona(_))
+    }
+}
+
 /// What an identity provider does about the identities that it delivers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

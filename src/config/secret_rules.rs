@@ -17,6 +17,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 use super::environment::{self, Environment};
+use super::model::Settings;
 use super::problem::Problem;
 use super::regular;
 use super::source::Source;
@@ -122,6 +123,8 @@ pub struct SecretRules {
     places: SecretPlaces,
     /// Files that `passerelle.toml` names; they are its own wherever they lie.
     of_settings: Vec<PathBuf>,
+    /// Folders of keys and of state, whose files are the hub's own.
+    folders_of_settings: Vec<PathBuf>,
     variables_of_settings: BTreeSet<String>,
 }
 
@@ -137,11 +140,19 @@ pub enum Refused {
 }
 
 impl SecretRules {
-    /// Those of a configuration folder, whose settings are in `source`.
+    /// Those of a configuration folder, whose settings are in `source`; `settings` is `None` where they are malformed.
     #[must_use]
-    pub fn new(source: &Source, places: SecretPlaces, folder: &Path) -> Self {
+    pub fn new(source: &Source, settings: Option<&Settings>, folder: &Path) -> Self {
         let named = source.texts().into_iter().map(|text| folder.join(text)).filter(|path| path.is_file());
-        Self { places, of_settings: named.collect(), variables_of_settings: source.variables_referred_to().into_iter().collect() }
+        // Files of the configuration folder itself belong to several owners, even if a setting names that folder.
+        let is_apart = |path: &PathBuf| path.canonicalize().ok() != folder.canonicalize().ok();
+        let folders = settings.into_iter().flat_map(|settings| [&settings.keys, &settings.state]);
+        Self {
+            places: settings.map(|settings| settings.secrets.clone()).unwrap_or_default(),
+            of_settings: named.collect(),
+            folders_of_settings: folders.map(|path| folder.join(path)).filter(is_apart).collect(),
+            variables_of_settings: source.variables_referred_to().into_iter().collect(),
+        }
     }
 
     /// Opens the file that a reference leads to.
@@ -184,12 +195,13 @@ impl SecretRules {
         own.starts_with(root) && own.ends_with(Path::new(kind.folder()).join(id)) && real.starts_with(own)
     }
 
-    /// By device and number, so that a second name of the same file is found out too.
+    /// Compares device and inode number, so that another hard link of the same file counts too. The folders are read each
+    /// time, for the hub writes keys while it runs.
     fn is_of_settings(&self, opened: &File) -> bool {
         let Ok(opened) = opened.metadata() else { return true };
-        let is_same =
-            |path: &PathBuf| path.metadata().is_ok_and(|found| (found.dev(), found.ino()) == (opened.dev(), opened.ino()));
-        self.of_settings.iter().any(is_same)
+        let is_same = |path: &Path| path.metadata().is_ok_and(|found| (found.dev(), found.ino()) == (opened.dev(), opened.ino()));
+        let is_in = |folder: &PathBuf| folder.read_dir().into_iter().flatten().flatten().any(|entry| is_same(&entry.path()));
+        self.of_settings.iter().any(|path| is_same(path)) || self.folders_of_settings.iter().any(is_in)
     }
 
     /// Whether the owner may refer to this variable.

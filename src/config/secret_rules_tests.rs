@@ -112,6 +112,27 @@ fn a_second_name_of_the_subject_key_is_refused() {
 }
 
 #[test]
+fn a_second_name_of_a_file_in_the_folders_of_keys_and_state_is_refused() {
+    let named = || hub().edit("passerelle.toml", "private.listen", "keys = \"ring\"\nstate = \"kept\"\nprivate.listen");
+    for (folder, file) in [(hub(), "keys/1.pem"), (hub(), "state/store"), (named(), "ring/1.pem"), (named(), "kept/store")] {
+        let folder = folder.with(file, "the hub's own");
+        fs::hard_link(folder.path().join(file), folder.path().join("secrets/connectors/idp/key")).unwrap();
+        let (_, text) = refused(folder, "{ file = \"secrets/connectors/idp/key\" }");
+        assert!(text.contains("a file that passerelle.toml refers to"), "{file}: {text}");
+    }
+}
+
+#[test]
+fn a_hard_link_that_no_setting_leads_to_is_allowed() {
+    let folder = hub().with("keys/1.pem", "the hub's own").with("state/store", "the hub's own");
+    fs::hard_link(folder.path().join("idp.secret"), folder.path().join("backup of it")).unwrap();
+    folder
+        .edit(CONNECTOR, BY_VARIABLE, "{ file = \"idp.secret\" }")
+        .edit("passerelle.toml", "private.listen", "state = \".\"\nprivate.listen")
+        .loaded();
+}
+
+#[test]
 fn a_connector_named_after_a_secret_of_the_settings_does_not_get_it() {
     let folder = hub().edit("passerelle.toml", "subject.key", "idp.secret").with("idp.secret", SUBJECT_KEY);
     let (_, text) = refused(folder, "{ file = \"idp.secret\" }");

@@ -111,6 +111,6 @@ fn settings(folder: &Path, environment: &Environment, problems: &mut Vec<Problem
     let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok()?;
     let main = overlaid(main, environment, problems);
     let settings: Settings = main.shape(problems)?;
-    let secrets = SecretRules::new(&main, settings.secrets.clone(), folder);
+    let secrets = SecretRules::new(&main, Some(&settings), folder);
     Some((settings, secrets))
 }

@@ -695,6 +695,8 @@ fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities()
     assert!(refused.mend.contains("identity = \"verified\""), "{refused}");
     assert!(crate::config::report(&Ok(loaded.clone()), Timestamp::default()).contains("1 problem"));
     assert_eq!((loaded.files.refused().len(), loaded.files.complaints().len()), (1, 0), "it is in use, and not held back");
+    let proves_identity = |loaded: &Loaded| Federation::of(loaded).connector(&"idp".into()).unwrap().proves_identity;
+    assert_eq!((proves_identity(&loaded), proves_identity(&Folder::good().loaded())), (false, true));
     let subject = "subject = \"provider\"\nidentity_source";
     assert!(silent().edit("passerelle.toml", "identity_source", subject).loaded().refused.is_empty());
     assert!(Folder::good().loaded().refused.is_empty());

@@ -76,7 +76,7 @@ impl Grants {
         // The same person keeps what the session before it knew.
         if let Some(former) = former
             && let Some((before, _)) = self.load_session(former.reveal(), now).await?
-            && self.subjects.is_same_person(&session, &before)
+            && self.subjects.is_same_person(&session, &before, &self.federation.load())
         {
             session.continue_from(before);
         }

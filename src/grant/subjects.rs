@@ -1,5 +1,6 @@
 //! Who a person is, to each of those who may ask: one `sub` for each sector (R037; decisions 7).
 
+use crate::config::Federation;
 use crate::config::model::SubjectSource;
 use crate::identity::Identity;
 use crate::identity::sub::{KeyVersion, SubjectFault, SubjectKeys};
@@ -39,9 +40,12 @@ impl Subjects {
 
     /// Returns true if both sessions are of one account, or of one person by what `sub` is derived from. What doesn't make
     /// the subject, such as an e-mail address, doesn't count.
+    ///
+    /// A connector that verifies no identity proves an account alone: its users could claim to be the person of any session.
     #[must_use]
-    pub fn is_same_person(&self, one: &Session, other: &Session) -> bool {
+    pub fn is_same_person(&self, one: &Session, other: &Session, federation: &Federation) -> bool {
+        let is_proven = |session: &Session| federation.connector(&session.connector).is_some_and(|facts| facts.proves_identity);
         let is_same_pivot = || self.source == SubjectSource::Pivot && self.keys.is_same_person(&one.identity, &other.identity);
-        one.is_same_account(other) || is_same_pivot()
+        one.is_same_account(other) || (is_proven(one) && is_proven(other) && is_same_pivot())
     }
 }

@@ -16,7 +16,8 @@ use super::Identity;
 pub enum Derivation {
     /// Removes every combining mark. Names that differ in nothing else get one `sub`, for example करन and किरन.
     V1,
-    /// Removes combining marks from Latin, Greek and Cyrillic letters only, and folds U+02BC as U+2019.
+    /// Removes combining marks from Latin, Greek and Cyrillic letters and from what is neither letter nor digit, and folds
+    /// U+02BC as U+2019.
     V2,
 }
 
@@ -104,14 +105,14 @@ impl std::fmt::Debug for Pivot {
 pub fn fold(name: &str, derivation: Derivation) -> String {
     let mut folded = String::with_capacity(name.len());
     let (mut gap, mut base) = (false, None);
-    for c in name.chars().map(|c| plain_apostrophe(c, derivation)).nfkd() {
+    for c in name.nfkd().map(|c| plain_apostrophe(c, derivation)) {
         if is_combining_mark(c) {
-            if !is_mark_retained(base, derivation) {
+            if !is_mark_retained(c, base, derivation) {
                 continue;
             }
         } else {
             base = Some(c);
-            if !c.is_alphanumeric() || plain_apostrophe(c, derivation) != c {
+            if !c.is_alphanumeric() {
                 gap = true;
                 continue;
             }
@@ -126,19 +127,25 @@ pub fn fold(name: &str, derivation: Derivation) -> String {
 }
 
 /// Returns true if a combining mark on `base` counts. Sources leave marks out on the letters of three scripts; on any other
-/// a mark is as much of a name as a letter is: a vowel sign, a virama, a tone, a voicing mark.
-fn is_mark_retained(base: Option<char>, derivation: Derivation) -> bool {
+/// letter a mark is as much of a name as the letter is: a vowel sign, a virama, a tone.
+///
+/// NFKD turns an accent that stands by itself, such as U+0384 or U+00B4, into an accent on a space, which is no part of a
+/// name either. The voicing marks count even there, for U+309B replaces them after a letter.
+fn is_mark_retained(mark: char, base: Option<char>, derivation: Derivation) -> bool {
+    let is_voicing = matches!(mark, '\u{3099}' | '\u{309a}');
     match derivation {
         Derivation::V1 => false,
-        Derivation::V2 => !base.is_some_and(|base| matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic)),
+        Derivation::V2 => match base {
+            Some(base) if base.is_alphanumeric() => !matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic),
+            Some(_) | None => is_voicing,
+        },
     }
 }
 
-/// The apostrophe for the letters and accents that keyboards offer in its place: U+02BC, and U+00B4 (canonically also
-/// U+1FFD), whose compatibility decomposition would leave an accent on a space.
+/// The apostrophe for U+02BC, the letter that keyboards offer in its place.
 const fn plain_apostrophe(c: char, derivation: Derivation) -> char {
     match (derivation, c) {
-        (Derivation::V2, '\u{2bc}' | '\u{b4}' | '\u{1ffd}') => '\'',
+        (Derivation::V2, '\u{2bc}') => '\'',
         _ => c,
     }
 }
@@ -203,6 +210,12 @@ mod tests {
             ("D\u{b4}Artagnan", "D ARTAGNAN"),
             ("D\u{1ffd}Artagnan", "D ARTAGNAN"),
             ("D\u{ff07}Artagnan", "D ARTAGNAN"),
+            // So is an accent that stands by itself, and a mark that stands on nothing.
+            ("\u{384}Αγγελος", "ΑΓΓΕΛΟΣ"),
+            ("D\u{384}Or", "D OR"),
+            ("D \u{301}Or", "D OR"),
+            ("\u{301}Or", "OR"),
+            ("か\u{309b}", "か \u{3099}"),
             ("\u{149}Goran", "NGORAN"),
             // Devanagari: vowel signs, virama and nukta, the last composed or not.
             ("करन", "करन"),
@@ -270,7 +283,12 @@ mod tests {
             let Some(base) = base_of(letter) else { continue };
             for mark in marks.iter().skip(index % 61).step_by(61) {
                 let (bare, marked) = (fold(&letter.to_string(), V2), fold(&format!("{letter}{mark}"), V2));
-                if matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic) && base.is_alphabetic() {
+                let is_removed = if base.is_alphanumeric() {
+                    matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic)
+                } else {
+                    !matches!(mark, '\u{3099}' | '\u{309a}')
+                };
+                if is_removed {
                     assert_eq!(bare, marked, "U+{:04X} U+{:04X}", letter as u32, *mark as u32);
                     removed += 1;
                 } else {
@@ -306,14 +324,34 @@ mod tests {
 
     #[test]
     fn names_without_marks_and_apostrophe_letters_fold_alike_in_both_derivations() {
-        let is_plain = |c: &char| !matches!(c, '\u{2bc}' | '\u{149}' | '\u{b4}' | '\u{1ffd}');
-        let is_european = |c: char| !is_combining_mark(c) && !is_mark_retained(Some(c), V2);
-        for letter in (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(is_plain) {
-            let decomposed: Vec<char> = letter.to_string().nfkd().collect();
-            let loses = decomposed.iter().any(|c| is_combining_mark(*c)) && !decomposed.first().is_some_and(|c| is_european(*c));
+        let is_european = |c: char| matches!(c.script(), Script::Latin | Script::Greek | Script::Cyrillic);
+        for letter in (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(|c| !matches!(c, '\u{2bc}' | '\u{149}')) {
+            let (mut loses, mut base) = (false, ' ');
+            for c in letter.to_string().nfkd() {
+                if !is_combining_mark(c) {
+                    base = c;
+                } else if !is_european(base) {
+                    loses |= base.is_alphanumeric() || matches!(c, '\u{3099}' | '\u{309a}');
+                }
+            }
             let name = letter.to_string();
             assert_eq!(fold(&name, V1) == fold(&name, V2), !loses, "U+{:04X}", letter as u32);
         }
+    }
+
+    #[test]
+    fn an_accent_that_stands_by_itself_is_no_part_of_a_name() {
+        let accents = (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(|c| {
+            let decomposed: Vec<char> = c.to_string().nfkd().collect();
+            matches!(decomposed[..], [' ', mark, ..] if is_combining_mark(mark) && !matches!(mark, '\u{3099}' | '\u{309a}'))
+        });
+        let mut seen = 0;
+        for accent in accents {
+            assert_eq!(fold(&format!("{accent}Αγγελος"), V2), "ΑΓΓΕΛΟΣ", "U+{:04X}", accent as u32);
+            assert_eq!(fold(&format!("D{accent}Or"), V2), "D OR", "U+{:04X}", accent as u32);
+            seen += 1;
+        }
+        assert!(seen > 30, "{seen}");
     }
 
     proptest! {

@@ -298,7 +298,7 @@ pub fn on_request(login: Login, request: Request, world: &World<'_>) -> Step {
 pub fn on_report(login: Login, report: Report, world: &World<'_>) -> Step {
     let Login { ticket, state } = login;
     if ticket.is_redirect_withdrawn(world) {
-        return Step::without_redirect(ticket, state);
+        return Step::without_redirect_after_report(ticket, state);
     }
     match (state, report) {
         (State::Leaving(state), Report::Departed(result)) => state.departed(ticket, result, world),

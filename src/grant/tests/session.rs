@@ -1,16 +1,18 @@
 //! The session that a finished login begins, replaces or uses again (ASVS 5, 7.2.4).
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use serde_json::Map;
 
 use super::{CODE_LIFE, Hub, MILLISECOND};
-use crate::config::model::SubjectSource;
+use crate::config::model::{ConnectorFile, SubjectSource};
+use crate::config::{ConfiguredConnector, ConnectorFacts, Current, Federation};
 use crate::grant::records::code_key;
 use crate::grant::session::shown;
 use crate::identity::Identity;
 use crate::identity::rules::{Required, Rules};
-use crate::ids::{ClientId, Secret};
+use crate::ids::{ClientId, ConnectorId, Secret};
 use crate::login::{Grant, SessionUse};
 use crate::protocol::catalogue::ErrorCode;
 use crate::session::{Limits, Session};
@@ -156,9 +158,47 @@ fn by_another_account(mut grant: Grant, change: impl FnOnce(&mut Identity)) -> G
     grant
 }
 
+/// The connectors "idp" and "another", each with whether its claims prove who a person is.
+fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
+    let mut hub = Hub::new();
+    let text = "name = { en = \"One\" }\nlevels = { lowest = \"eidas1\", highest = \"eidas1\" }\n[kind.persona]\n";
+    let file: ConnectorFile = toml::from_str(text).unwrap();
+    let facts = |(id, proves_identity): (&str, bool)| {
+        let id = ConnectorId::from(id);
+        let configured =
+            ConfiguredConnector { id: id.clone(), file: file.clone(), client_secret: None, logo: None, blocks: Vec::new() };
+        (id, Arc::new(ConnectorFacts { proves_identity, ..ConnectorFacts::of(&configured) }))
+    };
+    let connectors = [("idp", idp), ("another", another)].map(facts);
+    hub.grants.federation = Current::new(Federation::clone(&hub.grants.federation.load()).with_connectors(connectors));
+    hub
+}
+
+/// Its user chooses the claims, and so could claim to be the person who used the browser before.
+#[tokio::test]
+async fn an_unverified_connectors_claims_continue_no_session_of_another_account() {
+    for (idp, another) in [(true, true), (true, false), (false, true), (false, false)] {
+        let hub = hub_where_identity_is_proven_by(idp, another);
+        hub.issue("first", &[("client_id", "other")]).await;
+        let second = by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
+        hub.grants.issue(second).await.unwrap();
+        let second = session(&hub, "second").await.unwrap();
+        assert_eq!(second.took_part(&"other".into()), idp && another, "{idp} {another}");
+        // The same account needs no proof.
+        let third = by_another_account(fresh(hub.grant("third", &[]), "third", "second"), |_| ());
+        hub.grants.issue(third).await.unwrap();
+        assert_eq!(session(&hub, "third").await.unwrap().lineage, second.lineage, "{idp} {another}");
+    }
+    let hub = Hub::new();
+    hub.issue("first", &[("client_id", "other")]).await;
+    let second = by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
+    hub.grants.issue(second).await.unwrap();
+    assert!(!session(&hub, "second").await.unwrap().took_part(&"other".into()), "connectors whose files are gone");
+}
+
 #[tokio::test]
 async fn a_second_account_with_another_email_address_does_not_split_the_session() {
-    let hub = Hub::new();
+    let hub = hub_where_identity_is_proven_by(true, true);
     hub.issue("first", &[("client_id", "other")]).await;
     let lineage = session(&hub, "first's session").await.unwrap().lineage;
     let second = fresh(hub.grant("second", &[]), "second", "first's session");
@@ -172,7 +212,7 @@ async fn a_second_account_with_another_email_address_does_not_split_the_session(
 #[tokio::test]
 async fn another_person_in_the_same_browser_continues_no_session() {
     for name in ["Angelo", "Angela किरन"] {
-        let hub = Hub::new();
+        let hub = hub_where_identity_is_proven_by(true, true);
         let first = by_another_account(hub.grant("first", &[("client_id", "other")]), |identity| {
             identity.given_names = vec!["Angela करन".into()];
         });
@@ -186,7 +226,7 @@ async fn another_person_in_the_same_browser_continues_no_session() {
 
 #[tokio::test]
 async fn where_the_subject_is_the_account_an_equal_identity_continues_nothing() {
-    let mut hub = Hub::new();
+    let mut hub = hub_where_identity_is_proven_by(true, true);
     hub.grants.subjects.source = SubjectSource::Provider;
     hub.issue("first", &[("client_id", "other")]).await;
     let second = by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());

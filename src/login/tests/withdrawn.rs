@@ -2,7 +2,7 @@
 
 use crate::assurance::Level;
 use crate::login::samples::proven;
-use crate::login::tests::stage::{Seen, Stage, answer, back, grant, problem};
+use crate::login::tests::stage::{Seen, Stage, answer, back, banner, grant, problem};
 use crate::login::{ConsentPolicy, Report, Request, Save, State, Way};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -59,7 +59,9 @@ fn a_withdrawn_redirect_uri_receives_neither_code_nor_error_at_any_step() {
     for (step, walk) in WALKS {
         let mut stage = Stage::new(&[]);
         assert_eq!(walk(&mut stage, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
-        assert_eq!((stage.saved, stage.code()), (Save::No, None), "{step}");
+        // A report that is discarded closes its attempt.
+        let saved = if step.ends_with("answer") { Save::Yes } else { Save::No };
+        assert_eq!((stage.saved, stage.code()), (saved, None), "{step}");
         for request in [Request::Cancel, Request::Look { reuse: None }, Request::Review] {
             assert_eq!(stage.seen(request), PAGE, "{step}, and again");
         }
@@ -86,6 +88,30 @@ fn a_redirect_uri_that_is_registered_again_lets_the_login_go_on() {
     stage.registered = Ok(());
     let yes = stage.yes();
     grant(stage.ask(yes));
+}
+
+#[test]
+fn an_attempt_whose_answer_was_discarded_is_closed_and_the_person_chooses_again() {
+    for (step, walk) in WALKS.into_iter().filter(|(step, _)| step.ends_with("answer")) {
+        let mut stage = Stage::new(&[]);
+        assert_eq!(walk(&mut stage, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
+        stage.crash();
+        assert!(!stage.login.is_being_verified(stage.now), "{step}: a duplicate of the callback waits for nothing");
+        stage.registered = Ok(());
+        assert_eq!(stage.look(), banner(None, ErrorCode::Interrupted), "{step}");
+        stage.leave("idp");
+    }
+}
+
+#[test]
+fn an_attempt_that_was_about_to_leave_is_closed_too() {
+    let mut stage = Stage::new(&[]);
+    stage.effect(Request::Choose("idp".into()));
+    stage.registered = Err(ErrorCode::RedirectUriWithdrawn);
+    assert_eq!(answer(stage.tell(Report::Departed(Err(ErrorCode::Internal)))), PAGE);
+    assert!(matches!(stage.login.state, State::Choosing(_)), "{:?}", stage.login.state);
+    stage.registered = Ok(());
+    stage.leave("idp");
 }
 
 #[test]
