@@ -3,7 +3,7 @@
 use std::fs;
 
 use super::super::chain::{Chain, hash};
-use super::super::last_seal::{SealCheck, SealFile, SealStore, compare, load_newest};
+use super::super::last_seal::{LastSeal, SealCheck, SealFile, SealStore, compare, load_newest};
 use super::*;
 
 /// The hub's first two lines, `start` and a checkpoint, and others behind them that only chain.
@@ -188,4 +188,43 @@ async fn copies_that_were_removed_as_well_are_noted() {
     let report = verify(&log.text());
     assert_eq!(report.verdict(), Verdict::Whole);
     assert!(matches!(report.notes[0].note, Note::SealUnknown { seq: 13 }), "{report:?}");
+}
+
+/// A place that refuses each save while `is_away` holds.
+#[derive(Clone, Default)]
+struct FlakyPlace {
+    is_away: Arc<std::sync::atomic::AtomicBool>,
+    kept: Arc<std::sync::Mutex<Option<LastSeal>>>,
+}
+
+impl SealStore for FlakyPlace {
+    fn load(&mut self) -> std::io::Result<Option<LastSeal>> {
+        Ok(self.kept.lock().unwrap().clone())
+    }
+
+    fn save(&mut self, seal: &LastSeal) -> std::io::Result<()> {
+        if self.is_away.load(std::sync::atomic::Ordering::SeqCst) {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+        *self.kept.lock().unwrap() = Some(seal.clone());
+        Ok(())
+    }
+}
+
+#[test]
+fn a_seal_that_could_not_be_kept_is_kept_once_its_place_answers_again() {
+    let world = World::new();
+    let place = FlakyPlace::default();
+    place.is_away.store(true, std::sync::atomic::Ordering::SeqCst);
+    let memory = Memory::default();
+    let means = Means { seals: vec![Box::new(place.clone())], ..world.means(WhenFull::Stop) };
+    let audit = super::start(Box::new(memory.clone()), Found::default(), Event::of(Name::Start), means).unwrap();
+    audit.flush();
+    assert!(audit.complaints()[0].contains("can't be kept outside"), "{:?}", audit.complaints());
+    place.is_away.store(false, std::sync::atomic::Ordering::SeqCst);
+    world.clock.advance(Duration::from_secs(10));
+    audit.flush();
+    assert_eq!(names(&memory.text()), ["start", "checkpoint"], "before the next checkpoint");
+    assert_eq!(place.kept.lock().unwrap().as_ref().map(|seal| seal.seq), Some(2));
+    assert_eq!(audit.complaints(), [""; 0]);
 }
