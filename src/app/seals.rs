@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::audit::file;
+use crate::audit::descent::leads_to_end;
 use crate::audit::last_seal::{LastSeal, SealCheck, SealFile, SealStore, compare, load_newest};
 use crate::audit::writer::Found;
 use crate::config::Loaded;
@@ -46,7 +46,7 @@ pub(super) fn compare_with_kept(loaded: &Loaded, env: &Env, node: &str, store: &
     }
     // The caller can't await, and a shared store needs a runtime.
     let known = std::thread::scope(|scope| scope.spawn(|| load_newest(&mut places, &log)).join().unwrap_or_default());
-    let check = compare(known.as_ref(), &found.chain, |seq| file::hash_of_line(path, seq));
+    let check = compare(known.as_ref(), &found.chain, |seal| leads_to_end(path, seal, &found.chain));
     let sealed = known.map(|seal| seal.seq);
     let what = match check {
         SealCheck::Matched | SealCheck::Unknown => None,

@@ -3,6 +3,7 @@
 //! Responsible for the comparison at a start, and for the copy in the state folder. A copy in a shared store comes through
 //! [`SealStore`], since stores are not known here.
 
+use std::cmp::Ordering;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -54,7 +55,7 @@ pub enum SealCheck {
     Unknown,
     /// The log ends before the checkpoint that was kept.
     Missing,
-    /// Another line stands where the checkpoint stood.
+    /// Another line stands where the checkpoint stood, or the chain does not lead from it to the end.
     Changed,
 }
 
@@ -70,18 +71,18 @@ pub fn load_newest(places: &mut [Box<dyn SealStore>], log: &str) -> Option<LastS
     places.iter_mut().filter_map(&mut load).max_by_key(|seal| seal.seq)
 }
 
-/// Compares the end of a log with its last seal. `hash_of_line` reads the log.
-pub fn compare(known: Option<&LastSeal>, end: &Chain, hash_of_line: impl FnOnce(u64) -> io::Result<Option<String>>) -> SealCheck {
+/// Compares the end of a log with its last seal. `leads_to_end` reads the log: whether the chain leads from the seal to `end`.
+pub fn compare(known: Option<&LastSeal>, end: &Chain, leads_to_end: impl FnOnce(&LastSeal) -> io::Result<bool>) -> SealCheck {
     let Some(known) = known else { return SealCheck::Unknown };
-    let hash = match known.seq {
-        seq if seq > end.seq => return SealCheck::Missing,
-        seq if seq == end.seq => Ok(Some(end.hash.clone())),
+    let is_matched = match known.seq.cmp(&end.seq) {
+        Ordering::Greater => return SealCheck::Missing,
+        Ordering::Equal => Ok(known.hash == end.hash),
         // The process was cut off: lines follow that no checkpoint covers.
-        seq => hash_of_line(seq),
+        Ordering::Less => leads_to_end(known),
     };
-    match hash {
-        Ok(hash) if hash.as_ref() == Some(&known.hash) => SealCheck::Matched,
-        Ok(_) => SealCheck::Changed,
+    match is_matched {
+        Ok(true) => SealCheck::Matched,
+        Ok(false) => SealCheck::Changed,
         Err(error) => {
             tracing::error!(%error, "the audit log can't be compared with its last seal");
             SealCheck::Unknown
@@ -135,7 +136,7 @@ mod tests {
     #[test]
     fn an_end_is_compared_with_the_last_seal() {
         let end = Chain { seq: 9, hash: "nine".into() };
-        let lines = |seq: u64| Ok((seq == 7).then(|| "seven".to_owned()));
+        let lines = |seal: &LastSeal| Ok((seal.seq, seal.hash.as_str()) == (7, "seven"));
         for (known, found) in [
             (None, SealCheck::Unknown),
             (Some(seal(9, "nine")), SealCheck::Matched),

@@ -29,7 +29,7 @@ const LONGEST_UNSEALED: i64 = 90;
 pub struct Head {
     v: u32,
     pub seq: u64,
-    prev: String,
+    pub(super) prev: String,
     pub time: String,
     event: String,
     jws: Option<String>,

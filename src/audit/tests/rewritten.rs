@@ -3,6 +3,7 @@
 use std::fs;
 
 use super::super::chain::{Chain, hash};
+use super::super::descent::leads_to_end;
 use super::super::last_seal::{LastSeal, SealCheck, SealFile, SealStore, compare, load_newest};
 use super::*;
 
@@ -80,7 +81,7 @@ impl Kept {
         let (sink, found) = FileSink::open(&path, rotation, crate::env::Clock::now(self.world.clock.as_ref())).unwrap();
         let mut seals: Vec<Box<dyn SealStore>> = vec![Box::new(SealFile::in_folder(&self.state()))];
         let known = load_newest(&mut seals, "audit.jsonl");
-        let check = compare(known.as_ref(), &found.chain, |seq| super::super::file::hash_of_line(&path, seq));
+        let check = compare(known.as_ref(), &found.chain, |seal| leads_to_end(&path, seal, &found.chain));
         let begin = Event::of(Name::Start).last_seal(check, known.map(|seal| seal.seq));
         let means = Means { seals, finding: None, ..self.world.means(WhenFull::Stop) };
         (super::start(Box::new(sink), found, begin, means).unwrap(), check)
@@ -147,6 +148,26 @@ async fn a_log_that_was_cut_while_the_hub_was_down_is_found() {
     fs::remove_file(log.path()).unwrap();
     assert_eq!(log.run(1).await, SealCheck::Missing, "taken away as a whole");
     assert_eq!(verify(&log.text()).verdict(), Verdict::TamperedWith);
+}
+
+#[tokio::test]
+async fn a_sealed_line_that_was_copied_beside_a_rewritten_log_does_not_vouch_for_it() {
+    let log = Kept::new();
+    log.run(5).await;
+    let genuine = log.text();
+    let known = genuine.lines().count();
+    let sealed = format!("{}\n", genuine.lines().last().unwrap());
+    let forged = forged_behind(&genuine, &vec![30; known + 8], Name::LogoutAsked);
+    let (old, new): (Vec<_>, Vec<_>) = forged.split_inclusive('\n').enumerate().partition(|(index, _)| *index < known);
+    let text = |lines: &[(usize, &str)]| lines.iter().map(|(_, line)| *line).collect::<String>();
+    let beside = |time: &str| log.path().with_file_name(format!("audit-{time}.jsonl"));
+    fs::write(beside("20261121T120000.000Z"), text(&old)).unwrap();
+    fs::write(beside("20261121T130000.000Z"), sealed).unwrap();
+    log.write(&text(&new));
+    assert_eq!(log.run(1).await, SealCheck::Changed);
+    fs::remove_file(beside("20261121T130000.000Z")).unwrap();
+    let report = verify_files(&[text(&old).into_bytes(), fs::read(log.path()).unwrap()], super::Kept::default(), Chains::One);
+    assert_eq!(report.verdict(), Verdict::TamperedWith, "{report:?}");
 }
 
 #[tokio::test]
