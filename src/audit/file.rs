@@ -11,10 +11,10 @@ use std::time::Duration;
 
 use chrono::NaiveDateTime;
 
+use super::AuditFault;
 use super::chain::{Chain, hash, in_rfc3339};
 use super::verify::Head;
 use super::writer::{Found, Sink};
-use super::AuditFault;
 use crate::env::Timestamp;
 
 /// No line is longer by far.

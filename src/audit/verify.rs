@@ -274,6 +274,7 @@ impl<'k> Verifier<'k> {
                 let from = from.min(to);
                 self.find(Flaw::NotAsSealed { from, to, sealed, check });
             }
+            (Some(SealCheck::Unreadable), _) => self.find(Flaw::NotCompared { seq: head.seq }),
             (Some(SealCheck::Unknown), _) if !is_beginning(head) => self.note(Note::SealUnknown { seq: head.seq }),
             _ => {}
         }

@@ -81,8 +81,8 @@ impl Kept {
         let (sink, found) = FileSink::open(&path, rotation, crate::env::Clock::now(self.world.clock.as_ref())).unwrap();
         let mut seals: Vec<Box<dyn SealStore>> = vec![Box::new(SealFile::in_folder(&self.state()))];
         let known = load_newest(&mut seals, "audit.jsonl");
-        let check = compare(known.as_ref(), &found.chain, |seal| leads_to_end(&path, seal, &found.chain));
-        let begin = Event::of(Name::Start).last_seal(check, known.map(|seal| seal.seq));
+        let check = compare(&known, &found.chain, |seal| leads_to_end(&path, seal, &found.chain));
+        let begin = Event::of(Name::Start).last_seal(check, known.ok().flatten().map(|seal| seal.seq));
         let means = Means { seals, finding: None, ..self.world.means(WhenFull::Stop) };
         (super::start(Box::new(sink), found, begin, means).unwrap(), check)
     }
@@ -209,6 +209,18 @@ async fn copies_that_were_removed_as_well_are_noted() {
     let report = verify(&log.text());
     assert_eq!(report.verdict(), Verdict::Whole);
     assert!(matches!(report.notes[0].note, Note::SealUnknown { seq: 13 }), "{report:?}");
+}
+
+#[tokio::test]
+async fn a_corrupted_copy_of_the_last_seal_does_not_hide_a_rewritten_log() {
+    let log = Kept::new();
+    log.run(5).await;
+    log.write(&forged_behind(&log.text(), &[30; 40], Name::LogoutAsked));
+    fs::write(log.state().join("audit-seal.json"), "{").unwrap();
+    assert_eq!(log.run(1).await, SealCheck::Unreadable);
+    let report = verify(&log.text());
+    assert_eq!((flaws(&report), report.verdict()), (vec![Flaw::NotCompared { seq: 43 }], Verdict::TamperedWith));
+    assert_eq!(log.run(1).await, SealCheck::Matched);
 }
 
 /// A place that refuses each save while `is_away` holds.
