@@ -223,6 +223,28 @@ async fn a_corrupted_copy_of_the_last_seal_does_not_hide_a_rewritten_log() {
     assert_eq!(log.run(1).await, SealCheck::Matched);
 }
 
+#[tokio::test]
+async fn a_dangling_link_or_a_folder_named_as_a_full_file_does_not_hide_a_rewritten_log() {
+    for is_link in [true, false] {
+        let log = Kept::new();
+        log.run(5).await;
+        let known = log.text().lines().count();
+        let forged = forged_behind(&log.text(), &[30; 40], Name::LogoutAsked);
+        let lines: Vec<&str> = forged.split_inclusive('\n').collect();
+        fs::write(log.path().with_file_name("audit-20261121T120000.000Z.jsonl"), lines[..known].concat()).unwrap();
+        log.write(&lines[known..].concat());
+        let obstacle = log.path().with_file_name("audit-20991231T000000.000Z.jsonl");
+        if is_link {
+            std::os::unix::fs::symlink("/nonexistent", &obstacle).unwrap();
+        } else {
+            fs::create_dir(&obstacle).unwrap();
+        }
+        assert_eq!(log.run(1).await, SealCheck::Unreadable);
+        let whole = lines[..known].concat() + &log.text();
+        assert_eq!(flaws(&verify(&whole)), [Flaw::NotCompared { seq: 43 }]);
+    }
+}
+
 /// A place that refuses each save while `is_away` holds.
 #[derive(Clone, Default)]
 struct FlakyPlace {
