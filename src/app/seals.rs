@@ -8,7 +8,7 @@ use std::time::Duration;
 use serde::{Deserialize, Serialize};
 use tokio::runtime::{Builder, Runtime};
 
-use crate::audit::file;
+use crate::audit::descent::leads_to_end;
 use crate::audit::last_seal::{LastSeal, SealCheck, SealFile, SealStore, compare, load_newest};
 use crate::audit::writer::Found;
 use crate::config::Loaded;
@@ -45,23 +45,36 @@ pub(super) fn compare_with_kept(loaded: &Loaded, env: &Env, node: &str, store: &
         places.push(Box::new(SharedSeal::new(store, env, node, &log)));
     }
     // The caller can't await, and a shared store needs a runtime.
-    let known = std::thread::scope(|scope| scope.spawn(|| load_newest(&mut places, &log)).join().unwrap_or_default());
-    let check = compare(known.as_ref(), &found.chain, |seq| file::hash_of_line(path, seq));
-    let sealed = known.map(|seal| seal.seq);
+    let known = std::thread::scope(|scope| scope.spawn(|| load_newest(&mut places, &log)).join());
+    let known = known.unwrap_or_else(|_| Err(io::Error::other("reading the kept seals failed")));
+    let check = compare(&known, &found.chain, |seal| leads_to_end(path, seal, &found.chain));
+    let sealed = known.ok().flatten().map(|seal| seal.seq);
+    Compared { check, sealed, places, finding: describe(check, sealed, found.chain.seq) }
+}
+
+/// Returns what the operator reads of a log that is not proven to be what it was, and logs it.
+fn describe(check: SealCheck, sealed: Option<u64>, end: u64) -> Option<String> {
+    let code = ErrorCode::AuditLogChanged.entry().code;
     let what = match check {
-        SealCheck::Matched | SealCheck::Unknown => None,
-        SealCheck::Missing => Some("ends before"),
-        SealCheck::Changed => Some("holds another line in the place of"),
+        SealCheck::Matched | SealCheck::Unknown => return None,
+        SealCheck::Unreadable => {
+            tracing::error!(code, seq = sealed, found = end, "the audit log can't be compared with its last checkpoint");
+            return Some(
+                "the audit log can't be compared with its last checkpoint, so it may have been changed or cut while the hub was down: \
+                 the copies of the checkpoint, or a file of the log, can't be read; mend: the hub's log names what; \
+                 make it readable or move it away, and run `passerelle audit verify`"
+                    .to_owned(),
+            );
+        }
+        SealCheck::Missing => "ends before",
+        SealCheck::Changed => "does not lead on from",
     };
-    let finding = what.zip(sealed).map(|(what, seq)| {
-        let code = ErrorCode::AuditLogChanged.entry().code;
-        tracing::error!(code, seq, found = found.chain.seq, "the audit log was changed or cut while the hub was down");
-        format!(
-            "the audit log {what} the checkpoint in line {seq} that the hub had kept: it was changed or cut while the hub was down; \
-             mend: run `passerelle audit verify`, and keep the file as it is"
-        )
-    });
-    Compared { check, sealed, places, finding }
+    let seq = sealed?;
+    tracing::error!(code, seq, found = end, "the audit log was changed or cut while the hub was down");
+    Some(format!(
+        "the audit log {what} the checkpoint in line {seq} that the hub had kept: it was changed or cut while the hub was down; \
+         mend: run `passerelle audit verify`, and keep the file as it is"
+    ))
 }
 
 /// The copy in a store that hubs share: one record beside the blocks, with an entry for each log of each node.
@@ -159,6 +172,13 @@ mod tests {
     use crate::env::{HandClock, SeededEntropy};
     use crate::store::conformance::ROOMY;
     use crate::store::memory::MemoryStore;
+
+    #[test]
+    fn a_seal_that_can_not_be_read_is_a_finding_and_one_that_was_never_kept_is_none() {
+        assert!(describe(SealCheck::Unreadable, None, 9).unwrap().contains("can't be compared"));
+        assert!(describe(SealCheck::Changed, Some(7), 9).unwrap().contains("line 7"));
+        assert_eq!((describe(SealCheck::Unknown, None, 9), describe(SealCheck::Matched, Some(9), 9)), (None, None));
+    }
 
     #[test]
     fn the_shared_copy_is_replaced_and_belongs_to_one_log_of_one_node() {

@@ -94,7 +94,7 @@ pub(super) struct Line<'a> {
     #[serde(skip_serializing_if = "Option::is_none")]
     lost: Option<u64>,
     /// Whether the log holds the last checkpoint that the state folder or the shared store keeps of it: `matched`, `unknown`
-    /// (none was kept), `missing` (the log ends before it), `changed` (another line stands there).
+    /// (none was kept), `missing` (the log ends before it), `changed` (another line stands there), `unreadable` (nothing could be compared).
     #[serde(skip_serializing_if = "Option::is_none")]
     last_seal: Option<SealCheck>,
     /// Number of that checkpoint's line.

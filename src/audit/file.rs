@@ -4,21 +4,21 @@
 //! a crash left behind. `audit.jsonl` is written; a full one becomes `audit-20261121T101500.123Z.jsonl` beside it.
 
 use std::fs::{self, DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, BufRead as _, BufReader, Read as _, Seek as _, SeekFrom, Write as _};
+use std::io::{self, Read as _, Seek as _, SeekFrom, Write as _};
 use std::os::unix::fs::{DirBuilderExt as _, OpenOptionsExt as _};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use chrono::NaiveDateTime;
 
+use super::AuditFault;
 use super::chain::{Chain, hash, in_rfc3339};
 use super::verify::Head;
 use super::writer::{Found, Sink};
-use super::{AuditFault, VERSION};
 use crate::env::Timestamp;
 
 /// No line is longer by far.
-const TAIL: u64 = 64 * 1024;
+pub(super) const TAIL: u64 = 64 * 1024;
 /// Between two tries to begin a new file.
 const AGAIN: Duration = Duration::from_secs(60);
 
@@ -206,31 +206,6 @@ fn standing(path: &Path) -> Result<(Found, Option<String>), AuditFault> {
         }
     };
     Ok((found, end.first_day))
-}
-
-/// Returns the hash of the line with this number, in the file at `path` or one of the full files beside it.
-///
-/// # Errors
-/// A file can't be read.
-pub fn hash_of_line(path: &Path, seq: u64) -> io::Result<Option<String>> {
-    // As the hub writes it: what was written in another way is another line.
-    let begin = format!("{{\"v\":{VERSION},\"seq\":{seq},");
-    let newest_first = std::iter::once(path.to_owned()).chain(old_files(path)?.into_iter().rev());
-    for path in newest_first {
-        let mut file = BufReader::new(File::open(path)?);
-        let (mut line, mut is_before) = (Vec::new(), false);
-        while (&mut file).take(TAIL).read_until(b'\n', &mut line)? > 0 {
-            if line.starts_with(begin.as_bytes()) && line.ends_with(b"\n") {
-                return Ok(Some(hash(&line)));
-            }
-            is_before = is_before || Head::read(&line).is_some_and(|head| head.seq < seq);
-            line.clear();
-        }
-        if is_before {
-            return Ok(None);
-        }
-    }
-    Ok(None)
 }
 
 /// The full files beside `path`, the oldest first.

@@ -3,6 +3,7 @@
 //! Responsible for the comparison at a start, and for the copy in the state folder. A copy in a shared store comes through
 //! [`SealStore`], since stores are not known here.
 
+use std::cmp::Ordering;
 use std::fs::{self, DirBuilder, File};
 use std::io::{self, Write as _};
 use std::os::unix::fs::DirBuilderExt as _;
@@ -54,37 +55,57 @@ pub enum SealCheck {
     Unknown,
     /// The log ends before the checkpoint that was kept.
     Missing,
-    /// Another line stands where the checkpoint stood.
+    /// Another line stands where the checkpoint stood, or the chain does not lead from it to the end.
     Changed,
+    /// The copies of the checkpoint, or a file of the log, can't be read: nothing was compared.
+    Unreadable,
 }
 
-/// Returns the newest seal of `log` that any of the places keeps. A place that can't be read is logged and passed over.
-pub fn load_newest(places: &mut [Box<dyn SealStore>], log: &str) -> Option<LastSeal> {
-    let mut load = |place: &mut Box<dyn SealStore>| match place.load() {
-        Ok(found) => found.filter(|seal| seal.log == log),
-        Err(error) => {
-            tracing::error!(%error, "a kept seal of the audit log can't be read");
-            None
+/// Returns the newest seal of `log` that any of the places keeps. A place that can't be read is logged, and passed over where
+/// another one has a seal.
+///
+/// # Errors
+/// A place can't be read, and none has a seal: it is not known whether one was kept.
+pub fn load_newest(places: &mut [Box<dyn SealStore>], log: &str) -> io::Result<Option<LastSeal>> {
+    let (mut newest, mut failure) = (None::<LastSeal>, None);
+    for place in places {
+        match place.load() {
+            Ok(found) => newest = newest.into_iter().chain(found.filter(|seal| seal.log == log)).max_by_key(|seal| seal.seq),
+            Err(error) => {
+                tracing::error!(%error, "a kept seal of the audit log can't be read");
+                failure = Some(error);
+            }
         }
-    };
-    places.iter_mut().filter_map(&mut load).max_by_key(|seal| seal.seq)
+    }
+    match (newest, failure) {
+        (None, Some(error)) => Err(error),
+        (newest, _) => Ok(newest),
+    }
 }
 
-/// Compares the end of a log with its last seal. `hash_of_line` reads the log.
-pub fn compare(known: Option<&LastSeal>, end: &Chain, hash_of_line: impl FnOnce(u64) -> io::Result<Option<String>>) -> SealCheck {
-    let Some(known) = known else { return SealCheck::Unknown };
-    let hash = match known.seq {
-        seq if seq > end.seq => return SealCheck::Missing,
-        seq if seq == end.seq => Ok(Some(end.hash.clone())),
-        // The process was cut off: lines follow that no checkpoint covers.
-        seq => hash_of_line(seq),
+/// Compares the end of a log with its last seal. `leads_to_end` reads the log: whether the chain leads from the seal to `end`.
+pub fn compare(
+    known: &io::Result<Option<LastSeal>>,
+    end: &Chain,
+    leads_to_end: impl FnOnce(&LastSeal) -> io::Result<bool>,
+) -> SealCheck {
+    let known = match known {
+        Ok(Some(known)) => known,
+        Ok(None) => return SealCheck::Unknown,
+        Err(_) => return SealCheck::Unreadable,
     };
-    match hash {
-        Ok(hash) if hash.as_ref() == Some(&known.hash) => SealCheck::Matched,
-        Ok(_) => SealCheck::Changed,
+    let is_matched = match known.seq.cmp(&end.seq) {
+        Ordering::Greater => return SealCheck::Missing,
+        Ordering::Equal => Ok(known.hash == end.hash),
+        // The process was cut off: lines follow that no checkpoint covers.
+        Ordering::Less => leads_to_end(known),
+    };
+    match is_matched {
+        Ok(true) => SealCheck::Matched,
+        Ok(false) => SealCheck::Changed,
         Err(error) => {
             tracing::error!(%error, "the audit log can't be compared with its last seal");
-            SealCheck::Unknown
+            SealCheck::Unreadable
         }
     }
 }
@@ -135,7 +156,7 @@ mod tests {
     #[test]
     fn an_end_is_compared_with_the_last_seal() {
         let end = Chain { seq: 9, hash: "nine".into() };
-        let lines = |seq: u64| Ok((seq == 7).then(|| "seven".to_owned()));
+        let lines = |seal: &LastSeal| Ok((seal.seq, seal.hash.as_str()) == (7, "seven"));
         for (known, found) in [
             (None, SealCheck::Unknown),
             (Some(seal(9, "nine")), SealCheck::Matched),
@@ -145,22 +166,28 @@ mod tests {
             (Some(seal(5, "five")), SealCheck::Changed),
             (Some(seal(10, "ten")), SealCheck::Missing),
         ] {
-            assert_eq!(compare(known.as_ref(), &end, lines), found, "{known:?}");
+            let known = Ok(known);
+            assert_eq!(compare(&known, &end, lines), found, "{known:?}");
         }
+        let unreadable = || io::Error::from(io::ErrorKind::PermissionDenied);
+        assert_eq!(compare(&Err(unreadable()), &end, lines), SealCheck::Unreadable);
+        assert_eq!(compare(&Ok(Some(seal(7, "seven"))), &end, |_| Err(unreadable())), SealCheck::Unreadable);
     }
 
     #[test]
-    fn the_newest_seal_of_this_log_counts_and_what_is_unreadable_is_passed_over() {
+    fn the_newest_seal_of_this_log_counts_and_an_unreadable_place_is_not_an_empty_one() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| SealFile::in_folder(&folder.path().join(name));
         let places = || -> Vec<Box<dyn SealStore>> { ["a", "b", "c"].map(|name| Box::new(file(name)) as Box<_>).into() };
-        assert_eq!(load_newest(&mut places(), "audit.jsonl"), None);
+        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), None);
         file("a").save(&seal(7, "seven")).unwrap();
         file("b").save(&seal(9, "nine")).unwrap();
         file("b").save(&seal(11, "eleven")).unwrap();
-        assert_eq!(load_newest(&mut places(), "audit.jsonl"), Some(seal(11, "eleven")));
-        assert_eq!(load_newest(&mut places(), "other.jsonl"), None, "a log at another path has its own");
+        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(seal(11, "eleven")));
+        assert_eq!(load_newest(&mut places(), "other.jsonl").unwrap(), None, "a log at another path has its own");
         fs::write(folder.path().join("b").join(NAME), "{}").unwrap();
-        assert_eq!(load_newest(&mut places(), "audit.jsonl"), Some(seal(7, "seven")));
+        assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(seal(7, "seven")));
+        fs::remove_file(folder.path().join("a").join(NAME)).unwrap();
+        assert!(load_newest(&mut places(), "audit.jsonl").is_err(), "the others answer that they have none, this one does not");
     }
 }

@@ -1,7 +1,7 @@
 //! L1 · The audit log: one JSON line for each business event, chained by hashes and sealed by signatures.
 //!
 //! Owns: which events there are and what may stand in them ([`event`]), the chain and its seals ([`chain`]), what proves
-//! them ([`verify`]), what a start knows of the log before it ([`last_seal`]), and the one thread that writes ([`writer`]) to a
+//! them ([`verify`]), what a start knows of the log before it ([`last_seal`], [`descent`]), and the one thread that writes ([`writer`]) to a
 //! file that it rotates ([`mod@file`]) or to standard output. Must not know: why something happened, or who reads it. docs/audit.md is its page.
 //!
 //! ```text
@@ -13,6 +13,7 @@
 //! one comparison, for the event is not even made.
 
 pub mod chain;
+pub mod descent;
 pub mod event;
 pub mod file;
 pub mod last_seal;

@@ -38,6 +38,8 @@ pub enum Flaw {
     Unsealed { from: u64, to: u64, seconds: u64 },
     /// A start found that the log was not as its last seal, over line `sealed`, says: of these lines nothing is proven.
     NotAsSealed { from: u64, to: u64, sealed: u64, check: SealCheck },
+    /// The start in this line could not read the copies of the last seal, or a file of the log: nothing was compared.
+    NotCompared { seq: u64 },
 }
 
 #[derive(Clone, PartialEq, Eq, Debug, Serialize)]

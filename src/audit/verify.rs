@@ -29,7 +29,7 @@ const LONGEST_UNSEALED: i64 = 90;
 pub struct Head {
     v: u32,
     pub seq: u64,
-    prev: String,
+    pub(super) prev: String,
     pub time: String,
     event: String,
     jws: Option<String>,
@@ -274,6 +274,7 @@ impl<'k> Verifier<'k> {
                 let from = from.min(to);
                 self.find(Flaw::NotAsSealed { from, to, sealed, check });
             }
+            (Some(SealCheck::Unreadable), _) => self.find(Flaw::NotCompared { seq: head.seq }),
             (Some(SealCheck::Unknown), _) if !is_beginning(head) => self.note(Note::SealUnknown { seq: head.seq }),
             _ => {}
         }

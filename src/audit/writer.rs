@@ -29,6 +29,8 @@ const STRANGERS: usize = PENDING / 4;
 const MINUTE: Duration = Duration::from_secs(60);
 /// Between two looks at the clock, and two tries at a sink that refused.
 const TICK: Duration = Duration::from_millis(500);
+/// Between two tries to keep the last seal outside of the log: a store that is away holds the thread up for seconds.
+const KEEP_SEAL_RETRY: Duration = Duration::from_secs(10);
 
 /// Where lines go. Its calls may block: only the writer's thread makes them.
 pub trait Sink: Send {
@@ -106,6 +108,7 @@ pub fn start(sink: Box<dyn Sink>, found: Found, begin: Event, mut means: Means) 
         sealed_at,
         sealed: 0,
         unkept: None,
+        keep_failed_at: None,
         unsynced: false,
         state,
         runtime,
@@ -139,6 +142,7 @@ struct Writer {
     sealed: u64,
     /// The last checkpoint, while it is kept nowhere else.
     unkept: Option<LastSeal>,
+    keep_failed_at: Option<Timestamp>,
     unsynced: bool,
     state: Arc<State>,
     runtime: tokio::runtime::Runtime,
@@ -174,12 +178,13 @@ impl Writer {
             }
             if self.is_time_to_seal() {
                 self.seal();
-                self.unsynced = true;
             }
             self.write();
             self.rotate();
             if self.unsynced && self.pending.is_empty() {
                 self.sync();
+            } else if !self.unsynced && self.is_time_to_keep_again() {
+                self.keep_seal();
             }
             for done in asked {
                 // Whoever asked may have gone.
@@ -215,7 +220,8 @@ impl Writer {
             self.seal();
         }
         let room = if event.is_strangers() { STRANGERS } else { PENDING };
-        if self.pending.len() > room {
+        // Checkpoints always have room, one a minute: without them, `verify` reports the lines after a long refusal.
+        if event.name != Name::Checkpoint && self.pending.len() > room {
             return self.state.lose();
         }
         self.chain.append(&mut self.pending, event, at, &self.means.node);
@@ -242,7 +248,7 @@ impl Writer {
                 // Whoever collects the log elsewhere has what proves a cut end.
                 tracing::info!(seq, hash, jws, "audit checkpoint");
                 self.append(&Event::of(Name::Checkpoint).jws(jws.clone()), now);
-                self.sealed = self.chain.seq;
+                (self.sealed, self.unsynced) = (self.chain.seq, true);
                 let log = self.means.log.clone();
                 self.unkept = Some(LastSeal { log, seq: self.chain.seq, hash: self.chain.hash.clone(), jws });
                 self.state.unsealed.store(None);
@@ -322,12 +328,21 @@ impl Writer {
         }
     }
 
-    /// Keeps the last seal outside of the log, now that the log has it on the disk.
+    fn is_time_to_keep_again(&self) -> bool {
+        let now = self.means.env.now();
+        self.keep_failed_at.is_some_and(|at| now < at || now.since(at) >= KEEP_SEAL_RETRY)
+    }
+
+    /// Keeps the last seal outside of the log, now that the log has it on the disk. After a failure it stays to be kept.
     fn keep_seal(&mut self) {
-        let Some(seal) = self.unkept.take() else { return };
+        let Some(seal) = &self.unkept else { return };
         let mut fault = None;
         for place in &mut self.means.seals {
-            fault = place.save(&seal).err().or(fault);
+            fault = place.save(seal).err().or(fault);
+        }
+        self.keep_failed_at = fault.is_some().then(|| self.means.env.now());
+        if fault.is_none() {
+            self.unkept = None;
         }
         let reason = fault.map(|fault| {
             Arc::new(format!(

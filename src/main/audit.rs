@@ -190,12 +190,17 @@ fn in_words(flaw: &Flaw) -> String {
         Flaw::NotAsSealed { from, to, sealed, check } => {
             let what = match check {
                 SealCheck::Missing => "the log ended before",
-                SealCheck::Changed | SealCheck::Matched | SealCheck::Unknown => "another line stood in the place of",
+                SealCheck::Changed | SealCheck::Matched | SealCheck::Unknown | SealCheck::Unreadable => {
+                    "another line stood in the place of"
+                }
             };
             format!(
                 "when the hub started here, {what} the checkpoint in line {sealed} that it had kept:                  lines {from} to {to} are not, or no longer, as the hub wrote them"
             )
         }
+        Flaw::NotCompared { seq } => format!(
+            "the start in line {seq} could not compare the log with its last checkpoint: the copies of it, or a file of the log, could not be read"
+        ),
         Flaw::OtherThanKept { seq } => format!("line {seq} is not the one that a checkpoint kept elsewhere is over"),
     }
 }

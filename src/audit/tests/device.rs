@@ -27,3 +27,28 @@ fn a_device_that_is_full_is_refused_by_the_file_sink() {
     assert_eq!(audit.admits(), Err(ErrorCode::AuditUnwritable));
     assert!(audit.complaints()[0].contains("No space left"), "{:?}", audit.complaints());
 }
+
+#[test]
+fn a_disk_that_is_full_for_minutes_leaves_an_honest_log_that_verifies() {
+    let world = World::new();
+    let (audit, memory) = world.in_memory(WhenFull::GoOn);
+    audit.flush();
+    memory.limit(Some(0));
+    // More than the 4 MB that wait for the disk.
+    for _ in 0..40 {
+        received(&audit, 1000);
+        audit.flush();
+    }
+    for _ in 0..5 {
+        world.minute();
+        received(&audit, 1);
+        audit.flush();
+    }
+    memory.limit(None);
+    audit.flush();
+    let names = names(&memory.text());
+    assert_eq!(names.iter().filter(|name| *name == "checkpoint").count(), 6, "one at the start and one for each minute");
+    assert_eq!(names.last().unwrap(), "lost");
+    let report = verify(&memory.text());
+    assert_eq!((flaws(&report), report.verdict()), (vec![], Verdict::Whole));
+}

@@ -3,7 +3,8 @@
 use std::fs;
 
 use super::super::chain::{Chain, hash};
-use super::super::last_seal::{SealCheck, SealFile, SealStore, compare, load_newest};
+use super::super::descent::leads_to_end;
+use super::super::last_seal::{LastSeal, SealCheck, SealFile, SealStore, compare, load_newest};
 use super::*;
 
 /// The hub's first two lines, `start` and a checkpoint, and others behind them that only chain.
@@ -80,8 +81,8 @@ impl Kept {
         let (sink, found) = FileSink::open(&path, rotation, crate::env::Clock::now(self.world.clock.as_ref())).unwrap();
         let mut seals: Vec<Box<dyn SealStore>> = vec![Box::new(SealFile::in_folder(&self.state()))];
         let known = load_newest(&mut seals, "audit.jsonl");
-        let check = compare(known.as_ref(), &found.chain, |seq| super::super::file::hash_of_line(&path, seq));
-        let begin = Event::of(Name::Start).last_seal(check, known.map(|seal| seal.seq));
+        let check = compare(&known, &found.chain, |seal| leads_to_end(&path, seal, &found.chain));
+        let begin = Event::of(Name::Start).last_seal(check, known.ok().flatten().map(|seal| seal.seq));
         let means = Means { seals, finding: None, ..self.world.means(WhenFull::Stop) };
         (super::start(Box::new(sink), found, begin, means).unwrap(), check)
     }
@@ -150,6 +151,26 @@ async fn a_log_that_was_cut_while_the_hub_was_down_is_found() {
 }
 
 #[tokio::test]
+async fn a_sealed_line_that_was_copied_beside_a_rewritten_log_does_not_vouch_for_it() {
+    let log = Kept::new();
+    log.run(5).await;
+    let genuine = log.text();
+    let known = genuine.lines().count();
+    let sealed = format!("{}\n", genuine.lines().last().unwrap());
+    let forged = forged_behind(&genuine, &vec![30; known + 8], Name::LogoutAsked);
+    let (old, new): (Vec<_>, Vec<_>) = forged.split_inclusive('\n').enumerate().partition(|(index, _)| *index < known);
+    let text = |lines: &[(usize, &str)]| lines.iter().map(|(_, line)| *line).collect::<String>();
+    let beside = |time: &str| log.path().with_file_name(format!("audit-{time}.jsonl"));
+    fs::write(beside("20261121T120000.000Z"), text(&old)).unwrap();
+    fs::write(beside("20261121T130000.000Z"), sealed).unwrap();
+    log.write(&text(&new));
+    assert_eq!(log.run(1).await, SealCheck::Changed);
+    fs::remove_file(beside("20261121T130000.000Z")).unwrap();
+    let report = verify_files(&[text(&old).into_bytes(), fs::read(log.path()).unwrap()], super::Kept::default(), Chains::One);
+    assert_eq!(report.verdict(), Verdict::TamperedWith, "{report:?}");
+}
+
+#[tokio::test]
 async fn a_killed_process_and_a_new_file_match_their_last_seal() {
     let log = Kept::new();
     let (audit, _) = log.start(FOR_EVER);
@@ -188,4 +209,77 @@ async fn copies_that_were_removed_as_well_are_noted() {
     let report = verify(&log.text());
     assert_eq!(report.verdict(), Verdict::Whole);
     assert!(matches!(report.notes[0].note, Note::SealUnknown { seq: 13 }), "{report:?}");
+}
+
+#[tokio::test]
+async fn a_corrupted_copy_of_the_last_seal_does_not_hide_a_rewritten_log() {
+    let log = Kept::new();
+    log.run(5).await;
+    log.write(&forged_behind(&log.text(), &[30; 40], Name::LogoutAsked));
+    fs::write(log.state().join("audit-seal.json"), "{").unwrap();
+    assert_eq!(log.run(1).await, SealCheck::Unreadable);
+    let report = verify(&log.text());
+    assert_eq!((flaws(&report), report.verdict()), (vec![Flaw::NotCompared { seq: 43 }], Verdict::TamperedWith));
+    assert_eq!(log.run(1).await, SealCheck::Matched);
+}
+
+#[tokio::test]
+async fn a_dangling_link_or_a_folder_named_as_a_full_file_does_not_hide_a_rewritten_log() {
+    for is_link in [true, false] {
+        let log = Kept::new();
+        log.run(5).await;
+        let known = log.text().lines().count();
+        let forged = forged_behind(&log.text(), &[30; 40], Name::LogoutAsked);
+        let lines: Vec<&str> = forged.split_inclusive('\n').collect();
+        fs::write(log.path().with_file_name("audit-20261121T120000.000Z.jsonl"), lines[..known].concat()).unwrap();
+        log.write(&lines[known..].concat());
+        let obstacle = log.path().with_file_name("audit-20991231T000000.000Z.jsonl");
+        if is_link {
+            std::os::unix::fs::symlink("/nonexistent", &obstacle).unwrap();
+        } else {
+            fs::create_dir(&obstacle).unwrap();
+        }
+        assert_eq!(log.run(1).await, SealCheck::Unreadable);
+        let whole = lines[..known].concat() + &log.text();
+        assert_eq!(flaws(&verify(&whole)), [Flaw::NotCompared { seq: 43 }]);
+    }
+}
+
+/// A place that refuses each save while `is_away` holds.
+#[derive(Clone, Default)]
+struct FlakyPlace {
+    is_away: Arc<std::sync::atomic::AtomicBool>,
+    kept: Arc<std::sync::Mutex<Option<LastSeal>>>,
+}
+
+impl SealStore for FlakyPlace {
+    fn load(&mut self) -> std::io::Result<Option<LastSeal>> {
+        Ok(self.kept.lock().unwrap().clone())
+    }
+
+    fn save(&mut self, seal: &LastSeal) -> std::io::Result<()> {
+        if self.is_away.load(std::sync::atomic::Ordering::SeqCst) {
+            return Err(std::io::ErrorKind::TimedOut.into());
+        }
+        *self.kept.lock().unwrap() = Some(seal.clone());
+        Ok(())
+    }
+}
+
+#[test]
+fn a_seal_that_could_not_be_kept_is_kept_once_its_place_answers_again() {
+    let world = World::new();
+    let place = FlakyPlace::default();
+    place.is_away.store(true, std::sync::atomic::Ordering::SeqCst);
+    let memory = Memory::default();
+    let means = Means { seals: vec![Box::new(place.clone())], ..world.means(WhenFull::Stop) };
+    let audit = super::start(Box::new(memory.clone()), Found::default(), Event::of(Name::Start), means).unwrap();
+    audit.flush();
+    assert!(audit.complaints()[0].contains("can't be kept outside"), "{:?}", audit.complaints());
+    place.is_away.store(false, std::sync::atomic::Ordering::SeqCst);
+    world.clock.advance(Duration::from_secs(10));
+    audit.flush();
+    assert_eq!(names(&memory.text()), ["start", "checkpoint"], "before the next checkpoint");
+    assert_eq!(place.kept.lock().unwrap().as_ref().map(|seal| seal.seq), Some(2));
+    assert_eq!(audit.complaints(), [""; 0]);
 }
