@@ -87,7 +87,7 @@ pub struct Draft {
     pub logo: Option<Logo>,
     pub blocks: Vec<Block>,
     pub problems: Vec<Problem>,
-    /// What [`connector_findings::check_identity`] says of it.
+    /// What `connector_findings::check_identity` says of it.
     pub refused: Option<Problem>,
 }
 

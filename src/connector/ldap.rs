@@ -1,7 +1,7 @@
 //! The directory kind: search and bind over TLS (RFC 4511, 4513, 4515), with a login page of the hub's own.
 //!
 //! Owns: what a typed name and password are worth, and the claims of an entry; how often they may be tried is decided in
-//! [`backoff`]. Must not
+//! `backoff`. Must not
 //! know: HTML or HTTP; the web layer draws the page at `{base_url}/connectors/{connector}/login` through [`PasswordPage`].
 //!
 //! The password is proven by the directory: the hub's account looks for exactly one entry, then a fresh connection binds

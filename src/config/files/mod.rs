@@ -255,7 +255,7 @@ impl Files {
         self.connectors.counting().map(of).collect()
     }
 
-    /// Connectors in use that [`connector_findings::check_identity`] refuses.
+    /// Connectors in use that `connector_findings::check_identity` refuses.
     #[must_use]
     pub fn refused(&self) -> Vec<Problem> {
         let check = |version: &Arc<Version<Described>>| {
