@@ -19,7 +19,7 @@ use crate::login::Ticket;
 use crate::store::{Usage, Version};
 use crate::telemetry::Metrics;
 
-/// How long a login lives whose page nobody has fetched.
+/// The life of a login whose page was never fetched.
 pub const UNSEEN_LIFE: Duration = Duration::from_secs(120);
 
 /// Room is short below this part of the capacity.
