@@ -68,7 +68,7 @@ pub(super) struct End(pub Farewell);
 #[rtype(result = "Result<(), ConnectorFault>")]
 pub(super) struct Warm;
 
-/// A call of the hub's own; nobody's span and nobody's place.
+/// A probe by the hub itself, outside any login's span and limits.
 #[derive(Message)]
 #[rtype(result = "ProbeReport")]
 pub(super) struct RunProbe(pub Probe);
