@@ -24,7 +24,8 @@ fn main() {
     let env = Env::system();
     let folder = TempDir::new().unwrap();
     let rotation = Rotation { size: 0, daily: false, keep: None };
-    let (sink, found) = FileSink::open(&folder.path().join("audit.jsonl"), rotation, env.now()).unwrap();
+    let (sink, found) =
+        FileSink::open(&folder.path().join("audit.jsonl"), rotation, env.now()).unwrap();
     let means = Means {
         signer: Arc::new(Keyring::ephemeral(env.now()).unwrap()),
         metrics: Arc::new(Metrics::new(env.now()).unwrap()),
@@ -39,13 +40,21 @@ fn main() {
     };
     let audit = writer::start(Box::new(sink), found, Event::of(Name::Start), means).unwrap();
     let (hash, support_id) = (InteractionHash::of_cookie("cookie"), "7K2M9QX4T0BC".into());
-    let (sp, idp, subject) = ("town-hall".into(), "impots".into(), "15bL9Q2L_SvjtseReU4OAH9wQjZWNnTem6DfbGtwYJcv1".into());
+    let (sp, idp, subject) = (
+        "town-hall".into(),
+        "impots".into(),
+        "15bL9Q2L_SvjtseReU4OAH9wQjZWNnTem6DfbGtwYJcv1".into(),
+    );
     let (mut telling, whole) = (Duration::ZERO, Instant::now());
     for _ in 0..EVENTS / AT_ONCE {
         let began = Instant::now();
         for _ in 0..AT_ONCE {
             audit.tell(|| {
-                let issued = Event::of(Name::CodeIssued).sp(&sp).idp(&idp).subject(&subject).level(Level::Eidas1);
+                let issued = Event::of(Name::CodeIssued)
+                    .sp(&sp)
+                    .idp(&idp)
+                    .subject(&subject)
+                    .level(Level::Eidas1);
                 issued.login(&hash).session("a lineage of 43 characters").support_id(&support_id)
             });
         }
@@ -55,7 +64,11 @@ fn main() {
     let whole = whole.elapsed();
     remembered();
     println!("told in    {:?} an event", telling / EVENTS);
-    println!("written in {:?} an event, {:?} a login of {OF_A_LOGIN}", whole / EVENTS, whole / EVENTS * OF_A_LOGIN);
+    println!(
+        "written in {:?} an event, {:?} a login of {OF_A_LOGIN}",
+        whole / EVENTS,
+        whole / EVENTS * OF_A_LOGIN
+    );
 }
 
 /// What the operator's window costs: the same events, remembered and not written.
@@ -64,8 +77,15 @@ fn remembered() {
     let recent = Arc::new(Recent::new(Room { logins: 20_000, strays: 5_000 }, &env));
     let audit = Audit::off().remembered(&recent);
     let (sp, idp) = ("town-hall".into(), "impots".into());
-    let names = [Name::AuthorizationReceived, Name::ChoiceShown, Name::IdpChosen, Name::CallbackAccepted, Name::CodeIssued];
-    let ids: Vec<SupportId> = (0..EVENTS / OF_A_LOGIN).map(|_| SupportId::fresh(env.entropy())).collect();
+    let names = [
+        Name::AuthorizationReceived,
+        Name::ChoiceShown,
+        Name::IdpChosen,
+        Name::CallbackAccepted,
+        Name::CodeIssued,
+    ];
+    let ids: Vec<SupportId> =
+        (0..EVENTS / OF_A_LOGIN).map(|_| SupportId::fresh(env.entropy())).collect();
     let began = Instant::now();
     for id in &ids {
         for step in 0..OF_A_LOGIN as usize {
@@ -74,5 +94,9 @@ fn remembered() {
         }
     }
     let whole = began.elapsed();
-    println!("remembered in {:?} an event, {:?} a login of {OF_A_LOGIN}", whole / EVENTS, whole / EVENTS * OF_A_LOGIN);
+    println!(
+        "remembered in {:?} an event, {:?} a login of {OF_A_LOGIN}",
+        whole / EVENTS,
+        whole / EVENTS * OF_A_LOGIN
+    );
 }

@@ -34,7 +34,8 @@ fn main() {
         }
     }
     let limit = Limit::new("flood", 16_384, &env);
-    let each = measured(|number| limit.take(Subject::around(address(number), PREFIXES), most).is_ok());
+    let each =
+        measured(|number| limit.take(Subject::around(address(number), PREFIXES), most).is_ok());
     println!("three times as many networks as places: {each} ns a request");
 }
 

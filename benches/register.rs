@@ -1,6 +1,10 @@
 //! How long a register file of a million persons takes to load and to answer, and the memory that it costs.
 //! `cargo bench --bench register`; `-- 100000` for fewer persons. Nothing is asserted: read the figures.
-#![expect(clippy::unwrap_used, clippy::indexing_slicing, reason = "a measurement that can't be made should stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a measurement that can't be made should stop"
+)]
 
 use std::fmt::Write as _;
 use std::hint::black_box;
@@ -13,8 +17,8 @@ use passerelle::register::file::import::{Keep, import};
 use tokio::time::Instant;
 
 const GIVEN: [&str; 16] = [
-    "Angela", "Jean", "Étienne", "Marie", "Claire", "Louise", "Paul", "Odile", "Fernand", "Zoé", "Mamadou", "María", "Luc",
-    "Inès", "Noël", "Chloé",
+    "Angela", "Jean", "Étienne", "Marie", "Claire", "Louise", "Paul", "Odile", "Fernand", "Zoé",
+    "Mamadou", "María", "Luc", "Inès", "Noël", "Chloé",
 ];
 const FAMILY: [&str; 16] = [
     "DUBOIS",
@@ -38,11 +42,17 @@ const FAMILY: [&str; 16] = [
 fn person(number: usize) -> Identity {
     let pick = |names: &[&'static str; 16], divisor: usize| names[(number / divisor) % 16];
     // A bijection of the number in the names, so that no two persons share a pivot.
-    let suffix: String = format!("{number:07}").bytes().map(|digit| char::from(digit - b'0' + b'A')).collect();
+    let suffix: String =
+        format!("{number:07}").bytes().map(|digit| char::from(digit - b'0' + b'A')).collect();
     Identity {
         given_names: vec![pick(&GIVEN, 1).to_owned(), pick(&GIVEN, 16).to_owned()],
         family_name: Some(format!("{} {suffix}", pick(&FAMILY, 256))),
-        birthdate: Some(format!("19{:02}-{:02}-{:02}", number % 100, number % 12 + 1, number % 28 + 1)),
+        birthdate: Some(format!(
+            "19{:02}-{:02}-{:02}",
+            number % 100,
+            number % 12 + 1,
+            number % 28 + 1
+        )),
         gender: Some(["female", "male"][number % 2].to_owned()),
         birthplace: Some(format!("75{:03}", 100 + number % 20)),
         birthcountry: Some("99100".to_owned()),
@@ -53,10 +63,15 @@ fn person(number: usize) -> Identity {
 }
 
 fn csv(persons: usize) -> String {
-    let mut text = String::from("given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n");
+    let mut text =
+        String::from("given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n");
     for number in 0..persons {
-        let Identity { given_names, family_name, birthdate, gender, birthplace, birthcountry, .. } = person(number);
-        let cells = [family_name, birthdate, gender, birthplace, birthcountry].map(Option::unwrap_or_default).join(",");
+        let Identity {
+            given_names, family_name, birthdate, gender, birthplace, birthcountry, ..
+        } = person(number);
+        let cells = [family_name, birthdate, gender, birthplace, birthcountry]
+            .map(Option::unwrap_or_default)
+            .join(",");
         writeln!(text, "{},{cells},active", given_names.join(" ")).unwrap();
     }
     text
@@ -97,7 +112,13 @@ fn look_up(register: &FileRegister, persons: usize) {
         .collect();
     took.sort_unstable();
     let at = |share: usize| took[took.len() * share / 1000];
-    println!("look up    {} persons: p50 {} ns, p99 {} ns, p99.9 {} ns", questions.len(), at(500), at(990), at(999));
+    println!(
+        "look up    {} persons: p50 {} ns, p99 {} ns, p99.9 {} ns",
+        questions.len(),
+        at(500),
+        at(990),
+        at(999)
+    );
 }
 
 fn main() {
@@ -115,6 +136,10 @@ fn main() {
     for what in ["import", "again"] {
         let begun = Instant::now();
         let done = import(&source, &target, "99100", Keep::Both).unwrap();
-        println!("{what:10} {done} in {:.2} s; {} MiB at most", begun.elapsed().as_secs_f64(), resident().1);
+        println!(
+            "{what:10} {done} in {:.2} s; {} MiB at most",
+            begun.elapsed().as_secs_f64(),
+            resident().1
+        );
     }
 }

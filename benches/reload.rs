@@ -31,7 +31,11 @@ fn write(folder: &Path, connectors: usize, services: usize) {
     }
     fs::write(folder.join("passerelle.toml"), SETTINGS).unwrap();
     for number in 0..connectors {
-        fs::write(folder.join(format!("connectors/idp-{number}.toml")), connector(number, "Provider")).unwrap();
+        fs::write(
+            folder.join(format!("connectors/idp-{number}.toml")),
+            connector(number, "Provider"),
+        )
+        .unwrap();
     }
     for number in 0..services {
         let file = format!(
@@ -75,8 +79,10 @@ fn main() {
     let folder = tempfile::tempdir().unwrap();
     write(folder.path(), connectors, services);
     let secret = "a secret of more than 32 characters, for ever";
-    let of_connectors = (0..connectors).map(|number| format!("CONNECTOR_IDP_{number}__CLIENT_SECRET"));
-    let of_services = (0..services).map(|number| format!("SERVICE_PROVIDER_SERVICE_{number}__CLIENT_SECRET"));
+    let of_connectors =
+        (0..connectors).map(|number| format!("CONNECTOR_IDP_{number}__CLIENT_SECRET"));
+    let of_services =
+        (0..services).map(|number| format!("SERVICE_PROVIDER_SERVICE_{number}__CLIENT_SECRET"));
     let names = of_connectors.chain(of_services).chain(["SUBJECT_KEY".to_owned()]);
     let environment: Environment = names.map(|name| (name, secret.to_owned())).collect();
 
@@ -85,7 +91,10 @@ fn main() {
     let Ok(loaded) = loaded else {
         return print!("{}", config::report(&loaded, passerelle::env::Timestamp::default()));
     };
-    println!("{connectors} connectors and {services} service providers loaded in {:?}", began.elapsed());
+    println!(
+        "{connectors} connectors and {services} service providers loaded in {:?}",
+        began.elapsed()
+    );
 
     let means = connector::Means {
         env: Env::system(),
@@ -96,7 +105,9 @@ fn main() {
     };
     let build = |configured: &ConfiguredConnector| {
         let ConfiguredConnector { id, file, client_secret, .. } = configured.clone();
-        connector::build(id, &file, client_secret, means.clone()).map(drop).map_err(|fault| (fault.key.into(), fault.mend))
+        connector::build(id, &file, client_secret, means.clone())
+            .map(drop)
+            .map_err(|fault| (fault.key.into(), fault.mend))
     };
     let began = Instant::now();
     loaded.connectors.values().for_each(|configured| build(configured).unwrap());
@@ -108,12 +119,22 @@ fn main() {
         ("nothing changed", Box::new(|| ())),
         (
             "one connector changed",
-            Box::new(|| fs::write(folder.path().join("connectors/idp-0.toml"), connector(0, "Other")).unwrap()),
+            Box::new(|| {
+                fs::write(folder.path().join("connectors/idp-0.toml"), connector(0, "Other"))
+                    .unwrap()
+            }),
         ),
-        ("one connector is bad", Box::new(|| fs::write(folder.path().join("connectors/idp-1.toml"), "name = 3").unwrap())),
+        (
+            "one connector is bad",
+            Box::new(|| {
+                fs::write(folder.path().join("connectors/idp-1.toml"), "name = 3").unwrap()
+            }),
+        ),
         (
             "one service provider is gone",
-            Box::new(|| fs::remove_file(folder.path().join("service-providers/service-7.toml")).unwrap()),
+            Box::new(|| {
+                fs::remove_file(folder.path().join("service-providers/service-7.toml")).unwrap()
+            }),
         ),
     ];
     for (what, change) in changes {

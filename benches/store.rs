@@ -1,6 +1,11 @@
 //! What a verb of the shared store costs, against the one in memory: alone, and a hundred at once.
 //! `cargo bench --bench store`; needs Debian's redis-server. Nothing is asserted: read the figures.
-#![expect(clippy::unwrap_used, clippy::panic, clippy::expect_used, reason = "a measurement that can't be made should stop")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::expect_used,
+    reason = "a measurement that can't be made should stop"
+)]
 
 #[path = "../tests/redis_server/mod.rs"]
 mod redis_server;
@@ -26,8 +31,10 @@ const CAPACITY: usize = 1_000_000;
 
 /// As long as a login that waits at its identity provider, and as hard to deflate.
 fn value(n: u32) -> Vec<u8> {
-    let random = |at: u32| Secret::new(passerelle::digest::fingerprint(&format!("{n} {at}"))).into_inner();
-    let fields: Vec<String> = (0..6).map(|at| format!(r#""a_field_of_the_request_{at}":"{}""#, random(at))).collect();
+    let random =
+        |at: u32| Secret::new(passerelle::digest::fingerprint(&format!("{n} {at}"))).into_inner();
+    let fields: Vec<String> =
+        (0..6).map(|at| format!(r#""a_field_of_the_request_{at}":"{}""#, random(at))).collect();
     let names = r#""redirect_uri":"https://service.example.org/callback","scope":"openid given_name family_name birthdate""#;
     format!("{{{},{names},{names}}}", fields.join(",")).into_bytes()
 }
@@ -35,7 +42,8 @@ fn value(n: u32) -> Vec<u8> {
 fn main() {
     let server = Server::start(&[]);
     let nodes = vec![format!("127.0.0.1:{}", server.port)];
-    let config = RedisConfig { prefix: "bench".into(), call_milliseconds: 5000, ..RedisConfig::at(nodes) };
+    let config =
+        RedisConfig { prefix: "bench".into(), call_milliseconds: 5000, ..RedisConfig::at(nodes) };
     let credentials = StoreCredentials {
         password: Some(Secret::new(PASSWORD.to_owned())),
         seal_keys: vec![Secret::new("a key".to_owned())],
@@ -55,7 +63,9 @@ fn main() {
     };
     let env = Env::system();
     let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-    let redis: Arc<dyn Store> = Arc::new(RedisStore::new(&config, &credentials, capacities, env.clone(), &metrics).unwrap());
+    let redis: Arc<dyn Store> = Arc::new(
+        RedisStore::new(&config, &credentials, capacities, env.clone(), &metrics).unwrap(),
+    );
     let memory: Arc<dyn Store> = Arc::new(MemoryStore::new(capacities));
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().unwrap();
     for (name, store) in [("memory", memory), ("redis", redis)] {
@@ -74,11 +84,15 @@ async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
     let families: Arc<[Family]> = [Family("session".into()), Family("grant".into())].into();
     let families = &families;
     let many = MANY / if at_once == 1 { 10 } else { 1 };
-    let report = |verb: &str, took: Duration| println!("{name}, {at_once} at once: {verb} {:?}", took / many);
+    let report = |verb: &str, took: Duration| {
+        println!("{name}, {at_once} at once: {verb} {:?}", took / many)
+    };
     macro_rules! each {
         ($verb:literal, |$n:ident| $work:expr) => {{
             let began = Instant::now();
-            stream::iter(0..many).for_each_concurrent(at_once as usize, async |$n| _ = $work.await.unwrap()).await;
+            stream::iter(0..many)
+                .for_each_concurrent(at_once as usize, async |$n| _ = $work.await.unwrap())
+                .await;
             report($verb, began.elapsed());
         }};
     }
@@ -92,6 +106,10 @@ async fn measure(name: &str, store: &dyn Store, at_once: u32, now: Timestamp) {
     each!("insert ", |n| store.insert(key(Kind::Login, n), draft(n, none), now));
     each!("load   ", |n| store.load(&key(Kind::Login, n), now));
     each!("replace", |n| store.replace(&key(Kind::Login, n), Version(1), value(n + 1), until, now));
-    each!("insert with two families", |n| store.insert(key(Kind::Code, n), draft(n, families), now));
+    each!("insert with two families", |n| store.insert(
+        key(Kind::Code, n),
+        draft(n, families),
+        now
+    ));
     each!("take   ", |n| store.take(&key(Kind::Code, n), b"tombstone".to_vec(), until, now));
 }

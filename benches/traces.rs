@@ -77,16 +77,25 @@ impl Login {
 
 fn main() {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build().unwrap();
-    let login = Login { support_id: "7K2M9QX4T0BC".into(), client: "town-hall".into(), connector: "impots".into() };
+    let login = Login {
+        support_id: "7K2M9QX4T0BC".into(),
+        client: "town-hall".into(),
+        connector: "impots".into(),
+    };
     runtime.block_on(async {
         println!("off             {:?} a login", measured(&login, &Tracer::off(), None).await);
         for ratio in [0.0, 0.1, 1.0] {
             let env = Env::system();
             let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-            let (queue, exporter) = export::queue(10_000_000, Resource::default(), Box::new(Nowhere), &metrics);
-            let tracer = Tracer::new(ratio, Sampling::Ours, Propagation::Nobody, queue.clone(), env);
+            let (queue, exporter) =
+                export::queue(10_000_000, Resource::default(), Box::new(Nowhere), &metrics);
+            let tracer =
+                Tracer::new(ratio, Sampling::Ours, Propagation::Nobody, queue.clone(), env);
             let exporting = tokio::spawn(exporter.run());
-            println!("sample_ratio {ratio:.1} {:?} a login, export included", measured(&login, &tracer, Some(&queue)).await);
+            println!(
+                "sample_ratio {ratio:.1} {:?} a login, export included",
+                measured(&login, &tracer, Some(&queue)).await
+            );
             exporting.abort();
         }
     });

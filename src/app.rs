@@ -133,16 +133,19 @@ impl Program {
             shell,
         } = prepare(loaded, &env, keys).map_err(BuildFault::Several)?;
         let federation = Current::new(federation);
-        let store::Opened { store, complaint, counters, successor } = store::open(loaded, &env, &metrics)?;
+        let store::Opened { store, complaint, counters, successor } =
+            store::open(loaded, &env, &metrics)?;
         codes.wait_in(&store);
         store::share_blocks(&blocks, &store);
         let traces = traces.start();
-        let audit = audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics, &store)?;
+        let audit =
+            audit::begin(loaded, &env, Arc::clone(&keys.shared.ring) as Arc<_>, &metrics, &store)?;
         let recent = audit::recent(loaded, &env);
         let audit = recent.iter().fold(audit, Audit::remembered);
         let shared_keys = keys::share(keys, &settings.keys, &audit);
         actix::spawn(Arc::clone(&client_keys).follow(env.clone()));
-        let register = register::share(register, Duration::from_secs(settings.limits.reload_seconds));
+        let register =
+            register::share(register, Duration::from_secs(settings.limits.reload_seconds));
         let workers = workers(settings.limits.workers);
         let arbiters: Vec<Arbiter> = (0..workers).map(|_| Arbiter::new()).collect();
         let handles: Vec<ArbiterHandle> = arbiters.iter().map(Arbiter::handle).collect();
@@ -252,7 +255,8 @@ impl Program {
             federation,
             keyring: Arc::clone(&shared_keys.ring),
             upstream_keys: Arc::clone(&shared_keys.upstream),
-            key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token()) + JWKS_CACHE,
+            key_grace: settings.lifetimes.id_token().max(settings.lifetimes.access_token())
+                + JWKS_CACHE,
             env,
         });
         admin::report_blocks(&hub);
@@ -284,8 +288,10 @@ impl Program {
             settings: serde_json::to_value(settings)?,
         };
         let admin = Admin::new(hub.connectors.clone(), loaded.admin_token.as_ref(), &hub.env);
-        let admin = Arc::new(admin.audited(&audit).with_keys(Arc::new(shared_keys)).with_window(window));
-        let (not_ready, shutdown) = (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
+        let admin =
+            Arc::new(admin.audited(&audit).with_keys(Arc::new(shared_keys)).with_window(window));
+        let (not_ready, shutdown) =
+            (settings.limits.not_ready_seconds, settings.limits.shutdown_seconds);
         let (not_ready, shutdown) = (Duration::from_secs(not_ready), Duration::from_secs(shutdown));
         // Last: what is taken up would be lost with a hub that can't start.
         snapshot::take_up(successor.as_ref(), &hub.grants)?;

@@ -41,8 +41,15 @@ impl fmt::Debug for ClientNetwork {
 #[must_use]
 pub const fn is_private(address: IpAddr) -> bool {
     match address.to_canonical() {
-        IpAddr::V4(v4) => v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified(),
-        IpAddr::V6(v6) => v6.is_loopback() || v6.is_unique_local() || v6.is_unicast_link_local() || v6.is_unspecified(),
+        IpAddr::V4(v4) => {
+            v4.is_loopback() || v4.is_private() || v4.is_link_local() || v4.is_unspecified()
+        }
+        IpAddr::V6(v6) => {
+            v6.is_loopback()
+                || v6.is_unique_local()
+                || v6.is_unicast_link_local()
+                || v6.is_unspecified()
+        }
     }
 }
 
@@ -93,7 +100,11 @@ mod tests {
         ] {
             let address = address.parse().unwrap();
             assert_eq!(is_private(address), expected, "{address}");
-            assert_eq!(ClientNetwork::containing(address).is_private(), expected, "the network of {address}");
+            assert_eq!(
+                ClientNetwork::containing(address).is_private(),
+                expected,
+                "the network of {address}"
+            );
         }
     }
 }

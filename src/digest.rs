@@ -121,7 +121,10 @@ mod tests {
                 let (key, message) = (&bytes[..key], &bytes[..message]);
                 let of_openssl = PKey::hmac(key).unwrap();
                 let mut signer = Signer::new(MessageDigest::sha256(), &of_openssl).unwrap();
-                assert_eq!(hmac(key, message).to_vec(), signer.sign_oneshot_to_vec(message).unwrap());
+                assert_eq!(
+                    hmac(key, message).to_vec(),
+                    signer.sign_oneshot_to_vec(message).unwrap()
+                );
             }
         }
     }

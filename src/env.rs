@@ -14,7 +14,9 @@ use serde::{Deserialize, Serialize};
 use crate::digest;
 
 /// A moment: milliseconds since the Unix epoch, UTC.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize)]
+#[derive(
+    Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default, Serialize, Deserialize,
+)]
 #[serde(transparent)]
 pub struct Timestamp(u64);
 
@@ -115,7 +117,8 @@ struct SystemClock;
 impl Clock for SystemClock {
     #[expect(clippy::disallowed_methods, reason = "the one place that reads the machine's clock")]
     fn now(&self) -> Timestamp {
-        let since_epoch = std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
+        let since_epoch =
+            std::time::SystemTime::now().duration_since(std::time::UNIX_EPOCH).unwrap_or_default();
         Timestamp(u64::try_from(since_epoch.as_millis()).unwrap_or(u64::MAX))
     }
 }
@@ -129,7 +132,10 @@ impl Entropy for OpensslEntropy {
         // predictable values would be worse than stopping, so the process ends here.
         if openssl::rand::rand_bytes(&mut bits).is_err() {
             // `eprintln!` would panic where standard error is closed, and a panic can be caught.
-            let _unread = writeln!(std::io::stderr(), "passerelle: the operating system gives no randomness; stopping");
+            let _unread = writeln!(
+                std::io::stderr(),
+                "passerelle: the operating system gives no randomness; stopping"
+            );
             std::process::abort();
         }
         bits

@@ -96,7 +96,8 @@ impl InteractionHash {
     /// True for 43 base64url characters: anything else can't name a login.
     #[must_use]
     pub fn is_well_formed(value: &str) -> bool {
-        value.len() == 43 && value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_')
+        value.len() == 43
+            && value.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_')
     }
 }
 
@@ -114,10 +115,12 @@ impl SupportId {
     /// the letters that Crockford's alphabet lacks read as what they look like. `None`: it can't be one.
     #[must_use]
     pub fn read(typed: &str) -> Option<Self> {
-        let letters = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| match c.to_ascii_uppercase() {
-            'I' | 'L' => '1',
-            'O' => '0',
-            other => other,
+        let letters = typed.chars().filter(|c| !c.is_whitespace() && *c != '-').map(|c| {
+            match c.to_ascii_uppercase() {
+                'I' | 'L' => '1',
+                'O' => '0',
+                other => other,
+            }
         });
         // One more than there may be, so that a long text is neither copied nor taken for a short one.
         let id = Self::new(letters.take(13).collect::<String>());
@@ -192,7 +195,15 @@ mod tests {
             let id = SupportId::new(format!("00000000000{letter}"));
             assert_eq!(id.number(), Some(digit as u64), "{letter}");
         }
-        for bad in ["", "0123456789A", "0123456789ABC", "0123456789AU", "../../../etc", "<script>aaaa", "éééééé"] {
+        for bad in [
+            "",
+            "0123456789A",
+            "0123456789ABC",
+            "0123456789AU",
+            "../../../etc",
+            "<script>aaaa",
+            "éééééé",
+        ] {
             assert_eq!(SupportId::read(bad), None, "{bad}");
         }
     }

@@ -16,7 +16,8 @@ async fn get(address: &str) -> (ServiceResponse, String) {
     let folder = good();
     let loaded = config::load(folder.path(), &[VARIABLE].into_iter().collect()).unwrap();
     let hub = Program::build(&loaded, Parts::real()).unwrap().hub();
-    let app = test::init_service(App::new().configure(|config| routes::configure(config, hub))).await;
+    let app =
+        test::init_service(App::new().configure(|config| routes::configure(config, hub))).await;
     let answer = test::call_service(&app, test::TestRequest::get().uri(address).to_request()).await;
     let (request, response) = answer.into_parts();
     let (head, body) = response.into_parts();
@@ -48,7 +49,11 @@ async fn an_access_token_in_a_broken_query_is_refused_with_the_bearer_challenge(
     for query in ["access_token=x&%", "access_token=%FF", "%zz"] {
         let (answer, text) = get(&format!("/api/v2/userinfo?{query}")).await;
         assert_eq!(answer.status(), 400, "{query}");
-        assert_eq!(answer.headers().get(WWW_AUTHENTICATE).unwrap(), "Bearer error=\"invalid_request\"", "{query}");
+        assert_eq!(
+            answer.headers().get(WWW_AUTHENTICATE).unwrap(),
+            "Bearer error=\"invalid_request\"",
+            "{query}"
+        );
         assert!(text.contains("The query is malformed."), "{query}: {text}");
     }
 }

@@ -13,17 +13,21 @@ const L0: &[&str] = &["protocol", "ids", "env", "digest", "client_network"];
 const L1: &[&str] = &["identity", "assurance", "token", "config", "telemetry", "egress", "audit"];
 const MACHINES: &[&str] = &["login", "session"];
 const L2: &[&str] = &["store", "connector", "register"];
-const TOP: &[&str] = &["app", "demo", "main", "lib"];
+const TOP: &[&str] = &["app", "demo", "bin", "lib"];
 
 /// What `actor` and `grant` may not name: they know adapters by their traits only.
-const CONCRETE: &[&str] = &["store::memory", "store::redis", "connector::oidc", "register::file", "register::http"];
+const CONCRETE: &[&str] =
+    &["store::memory", "store::redis", "connector::oidc", "register::file", "register::http"];
 
 /// What `web` may not name: the machine's inside.
 const MACHINE_INSIDE: &[&str] = &["login::step", "login::machine"];
 
 /// Files that read better whole, each with its reason.
 const LONG_FILES: &[(&str, &str)] = &[
-    ("demo/service_provider/tests.rs", "one table of answers that the demo must not believe, on both platforms"),
+    (
+        "demo/service_provider/tests.rs",
+        "one table of answers that the demo must not believe, on both platforms",
+    ),
     ("config/model.rs", "the configuration files' shapes, read side by side with them"),
     ("config/tests.rs", "one table of bad files and their messages"),
     ("protocol/authorize/tests.rs", "one table for the ordered checks, a row each"),
@@ -36,10 +40,13 @@ const LONG_FILES: &[(&str, &str)] = &[
 const LONGEST: usize = 400;
 
 fn allowed(from: &str) -> Option<BTreeSet<&'static str>> {
-    let of = |groups: &[&[&'static str]]| Some(groups.iter().flat_map(|g| g.iter().copied()).collect());
+    let of =
+        |groups: &[&[&'static str]]| Some(groups.iter().flat_map(|g| g.iter().copied()).collect());
     match from {
         "protocol" | "ids" | "env" | "digest" | "client_network" => of(&[L0]),
-        "identity" | "assurance" | "token" | "config" | "telemetry" | "egress" | "audit" => of(&[L0, L1]),
+        "identity" | "assurance" | "token" | "config" | "telemetry" | "egress" | "audit" => {
+            of(&[L0, L1])
+        }
         "login" | "session" => of(&[L0, &["identity", "assurance"]]),
         "store" | "connector" | "register" => of(&[L0, L1, MACHINES]),
         "quota" => of(&[L0, L1, &["store"]]),
@@ -64,12 +71,11 @@ impl Source {
 
     /// Modules between this file and the crate's root.
     fn depth(&self) -> usize {
-        let parts = self.path.split('/').count();
-        if self.path.ends_with("/mod.rs") { parts - 1 } else { parts }
+        self.path.split('/').count()
     }
 
     fn is_test(&self) -> bool {
-        self.path.ends_with("tests.rs") || self.path.contains("/tests/")
+        self.path.ends_with("/tests.rs") || self.path.contains("/tests/")
     }
 
     /// The text without comments and without `#[cfg(test)]` modules.
@@ -82,7 +88,10 @@ impl Source {
                 // rustfmt puts the closing brace of an item at the item's own indent.
                 let closing = format!("{}}}", " ".repeat(indent));
                 for skipped in lines.by_ref() {
-                    if skipped == closing || (skipped.ends_with(';') && skipped.len() - skipped.trim_start().len() == indent) {
+                    if skipped == closing
+                        || (skipped.ends_with(';')
+                            && skipped.len() - skipped.trim_start().len() == indent)
+                    {
                         break;
                     }
                 }
@@ -180,9 +189,14 @@ fn forbidden_arrows(sources: &[Source]) -> Vec<String> {
                 faults.push(format!("src/{}: `{from}` must not use `crate::{path}`", source.path));
             }
         }
-        let inline = usize::from(code.lines().any(|l| l.trim_start().contains("mod ") && l.trim_end().ends_with('{')));
+        let inline = usize::from(
+            code.lines().any(|l| l.trim_start().contains("mod ") && l.trim_end().ends_with('{')),
+        );
         if longest_climb(&code) >= source.depth() + inline {
-            faults.push(format!("src/{}: reaches the crate's root by `super::`; write `crate::`", source.path));
+            faults.push(format!(
+                "src/{}: reaches the crate's root by `super::`; write `crate::`",
+                source.path
+            ));
         }
     }
     faults
@@ -197,7 +211,9 @@ fn is_module(name: &str) -> bool {
 fn circles(sources: &[Source]) -> Vec<String> {
     let mut arrows: BTreeMap<&str, BTreeSet<String>> = BTreeMap::new();
     for source in sources.iter().filter(|s| !s.is_test() && L1.contains(&s.module())) {
-        let targets = crate_paths(&source.code()).into_iter().filter(|p| L1.contains(&p.as_str()) && p != source.module());
+        let targets = crate_paths(&source.code())
+            .into_iter()
+            .filter(|p| L1.contains(&p.as_str()) && p != source.module());
         arrows.entry(source.module()).or_default().extend(targets);
     }
     let reaches = |from: &str| {
@@ -211,16 +227,32 @@ fn circles(sources: &[Source]) -> Vec<String> {
         }
         seen
     };
-    L1.iter().filter(|m| reaches(m).contains(**m)).map(|m| format!("`{m}` is part of a circle of arrows in L1")).collect()
+    L1.iter()
+        .filter(|m| reaches(m).contains(**m))
+        .map(|m| format!("`{m}` is part of a circle of arrows in L1"))
+        .collect()
 }
 
 fn impure_machines(sources: &[Source]) -> Vec<String> {
     let mut faults = Vec::new();
     for source in sources.iter().filter(|s| MACHINES.contains(&s.module()) && !s.is_test()) {
         let code = source.code();
-        for word in ["async ", ".await", "tracing::", "tokio::", "actix", "env::Env", "env::Clock", "openssl::rand"] {
+        for word in [
+            "async ",
+            ".await",
+            "tracing::",
+            "tokio::",
+            "actix",
+            "env::Env",
+            "env::Clock",
+            "openssl::rand",
+        ] {
             if code.contains(word) {
-                faults.push(format!("src/{}: the machine is pure, but names `{}`", source.path, word.trim()));
+                faults.push(format!(
+                    "src/{}: the machine is pure, but names `{}`",
+                    source.path,
+                    word.trim()
+                ));
             }
         }
     }
@@ -237,7 +269,8 @@ fn read_sources() -> Vec<Source> {
             if path.is_dir() {
                 folders.push(path);
             } else if path.extension().is_some_and(|e| e == "rs") {
-                let relative = path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
+                let relative =
+                    path.strip_prefix(&root).unwrap().to_string_lossy().replace('\\', "/");
                 sources.push(Source { path: relative, text: fs::read_to_string(&path).unwrap() });
             }
         }
@@ -268,7 +301,11 @@ fn the_machines_are_pure() {
 #[test]
 fn files_say_what_they_own() {
     let silent = |s: &&Source| !s.is_test() && !s.text.starts_with("//!");
-    let faults: Vec<_> = read_sources().iter().filter(silent).map(|s| format!("src/{}: begins without `//!`", s.path)).collect();
+    let faults: Vec<_> = read_sources()
+        .iter()
+        .filter(silent)
+        .map(|s| format!("src/{}: begins without `//!`", s.path))
+        .collect();
     assert_none(&faults);
 }
 
@@ -279,10 +316,16 @@ fn long_files_have_a_reason() {
         let lines = source.text.lines().count();
         let reasoned = LONG_FILES.iter().any(|(path, _)| *path == source.path);
         if lines > LONGEST && !reasoned {
-            faults.push(format!("src/{}: {lines} lines; split it, or give the reason in LONG_FILES", source.path));
+            faults.push(format!(
+                "src/{}: {lines} lines; split it, or give the reason in LONG_FILES",
+                source.path
+            ));
         }
         if lines <= LONGEST && reasoned {
-            faults.push(format!("src/{}: {lines} lines; its reason in LONG_FILES is no longer needed", source.path));
+            faults.push(format!(
+                "src/{}: {lines} lines; its reason in LONG_FILES is no longer needed",
+                source.path
+            ));
         }
     }
     assert_none(&faults);
@@ -295,13 +338,13 @@ fn forged_arrows_are_found() {
     let forged = [
         ("store/memory.rs", "use crate::connector::Connector;"),
         ("protocol/json.rs", "use crate::{ids::Scope, token};"),
-        ("login/mod.rs", "fn f() { crate::store::load() }"),
+        ("login.rs", "fn f() { crate::store::load() }"),
         ("web/choice.rs", "use crate::{\n    actor::Logins,\n    store::{Store, Version},\n};"),
         ("web/choice.rs", "use crate::login::step;"),
         ("grant/redeem.rs", "use crate::store::memory::Memory;"),
         ("grant/redeem.rs", "use crate::actor::Logins;"),
         ("ids.rs", "use super::store::Store;"),
-        ("attic/mod.rs", ""),
+        ("attic.rs", ""),
     ];
     for (path, text) in forged {
         assert_eq!(forbidden_arrows(&[source(path, text)]).len(), 1, "{path}: {text}");
@@ -319,8 +362,11 @@ fn forged_arrows_are_found() {
         assert_none(&forbidden_arrows(&[source(path, text)]));
     }
     let after_tests = "#[cfg(test)]\nmod tests;\nuse crate::web::Page;";
-    assert_eq!(forbidden_arrows(&[source("token/mod.rs", after_tests)]).len(), 1);
-    let circle = [source("token/mod.rs", "use crate::config::Settings;"), source("config/mod.rs", "use crate::token::Keyring;")];
+    assert_eq!(forbidden_arrows(&[source("token.rs", after_tests)]).len(), 1);
+    let circle = [
+        source("token.rs", "use crate::config::Settings;"),
+        source("config.rs", "use crate::token::Keyring;"),
+    ];
     assert_eq!(circles(&circle).len(), 2);
     assert_eq!(impure_machines(&[source("session/reuse.rs", "async fn f() {}")]).len(), 1);
 }

@@ -1,6 +1,10 @@
 //! `docs/certification.md` against the code: every module of the OpenID Foundation's plans is listed, and every test that
 //! is said to show the same exists.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't read the page has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that can't read the page has failed"
+)]
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -149,11 +153,17 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
             }
         }
     }
-    let wanted = PLANS.iter().flat_map(|(plan, modules)| modules.iter().map(move |module| (*plan, *module)));
+    let wanted =
+        PLANS.iter().flat_map(|(plan, modules)| modules.iter().map(move |module| (*plan, *module)));
     let wanted: Vec<(&str, &str)> = wanted.collect();
     let missing = wanted.iter().filter(|module| seen.get(*module) != Some(&1));
-    faults.extend(missing.map(|(plan, module)| format!("{module} is not there once, under {plan}")));
-    faults.extend(seen.keys().filter(|row| !wanted.contains(row)).map(|(_, module)| format!("{module} is no module")));
+    faults
+        .extend(missing.map(|(plan, module)| format!("{module} is not there once, under {plan}")));
+    faults.extend(
+        seen.keys()
+            .filter(|row| !wanted.contains(row))
+            .map(|(_, module)| format!("{module} is no module")),
+    );
     faults
 }
 
@@ -187,7 +197,8 @@ fn a_forged_page_is_found_out() {
 
 /// The files of the set-up: a line with a name in backquotes, then a block.
 fn setup_files(page: &str) -> Vec<(String, String)> {
-    let (mut files, mut name, mut block): (Vec<(String, String)>, Option<String>, Option<String>) = (Vec::new(), None, None);
+    let (mut files, mut name, mut block): (Vec<(String, String)>, Option<String>, Option<String>) =
+        (Vec::new(), None, None);
     for line in page.lines() {
         let text = line.strip_prefix("   ").unwrap_or(line);
         match (&mut block, text) {
@@ -195,7 +206,10 @@ fn setup_files(page: &str) -> Vec<(String, String)> {
             (Some(block), text) => *block += &format!("{text}\n"),
             (None, "```toml") => block = name.is_some().then(String::new),
             (None, text) => {
-                let named = text.strip_prefix('`').and_then(|rest| rest.split_once('`')).map(|(named, _)| named);
+                let named = text
+                    .strip_prefix('`')
+                    .and_then(|rest| rest.split_once('`'))
+                    .map(|(named, _)| named);
                 name = named.filter(|named| named.ends_with(".toml")).map(str::to_owned).or(name);
             }
         }
@@ -203,35 +217,52 @@ fn setup_files(page: &str) -> Vec<(String, String)> {
     files
 }
 
-const CLIENT_SECRETS: [&str; 3] =
-    ["SERVICE_PROVIDER_CLIENT__SECRET", "SERVICE_PROVIDER_CLIENT2__SECRET", "SERVICE_PROVIDER_POST__SECRET"];
+const CLIENT_SECRETS: [&str; 3] = [
+    "SERVICE_PROVIDER_CLIENT__SECRET",
+    "SERVICE_PROVIDER_CLIENT2__SECRET",
+    "SERVICE_PROVIDER_POST__SECRET",
+];
 
 #[test]
 fn the_set_up_for_a_run_loads_as_it_is_written() {
     let page = listed::page("certification.md");
     let files = setup_files(&page);
     let names: Vec<&str> = files.iter().map(|(name, _)| name.as_str()).collect();
-    assert_eq!(names, ["passerelle.toml", "connectors/upstream.toml", "service-providers/client.toml"]);
+    assert_eq!(
+        names,
+        ["passerelle.toml", "connectors/upstream.toml", "service-providers/client.toml"]
+    );
     let folder = tempfile::tempdir().unwrap();
     let write = |name: &str, text: &str| {
         let path = folder.path().join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
-        fs::write(path, text.replace("HOST", "login.example.org").replace("UPSTREAM\"", "idp.example.org\"")).unwrap();
+        fs::write(
+            path,
+            text.replace("HOST", "login.example.org").replace("UPSTREAM\"", "idp.example.org\""),
+        )
+        .unwrap();
     };
     for (name, text) in &files {
         write(name, text);
     }
     let client = &files.last().unwrap().1;
     let copy = |id: &str| {
-        client
-            .replace("client_id = \"client\"", &format!("client_id = \"{id}\""))
-            .replace("SERVICE_PROVIDER_CLIENT__", &format!("SERVICE_PROVIDER_{}__", id.to_uppercase()))
+        client.replace("client_id = \"client\"", &format!("client_id = \"{id}\"")).replace(
+            "SERVICE_PROVIDER_CLIENT__",
+            &format!("SERVICE_PROVIDER_{}__", id.to_uppercase()),
+        )
     };
     write("service-providers/client2.toml", &copy("client2"));
-    write("service-providers/post.toml", &copy("post").replace("client_secret_basic", "client_secret_post"));
+    write(
+        "service-providers/post.toml",
+        &copy("post").replace("client_secret_basic", "client_secret_post"),
+    );
     let secret = "a-secret-of-at-least-thirty-two-characters";
-    let environment: Environment =
-        ["SUBJECT_KEY", "CONNECTOR_UPSTREAM__SECRET"].into_iter().chain(CLIENT_SECRETS).map(|name| (name, secret)).collect();
+    let environment: Environment = ["SUBJECT_KEY", "CONNECTOR_UPSTREAM__SECRET"]
+        .into_iter()
+        .chain(CLIENT_SECRETS)
+        .map(|name| (name, secret))
+        .collect();
     let loaded = config::load(folder.path(), &environment);
     assert!(loaded.is_ok(), "{}", config::report(&loaded, passerelle::env::Timestamp::default()));
     // What a run needs, and an incomplete set-up lacked.

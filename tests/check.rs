@@ -11,7 +11,8 @@ use folder::{SETTINGS, good, passerelle, write_private};
 
 fn check(folder: &TempDir) -> (bool, String) {
     let output = passerelle(&["check", "--config"], folder.path());
-    let told = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let told =
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     (output.status.code() == Some(0), told)
 }
 
@@ -25,12 +26,30 @@ fn a_hub_that_can_start_passes() {
 fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
     type Spoil = fn(&Path);
     let table: [(&str, Spoil, &str); 7] = [
-        ("no keys", |folder| fs::remove_dir_all(folder.join("keys")).unwrap(), "`passerelle keys new`"),
-        ("register", |folder| fs::write(folder.join("register.csv"), "a,b\n").unwrap(), "the first line must name"),
-        ("persons", |folder| fs::write(folder.join("persons.toml"), "[[persn]]\n").unwrap(), "kind.persona.persons"),
+        (
+            "no keys",
+            |folder| fs::remove_dir_all(folder.join("keys")).unwrap(),
+            "`passerelle keys new`",
+        ),
+        (
+            "register",
+            |folder| fs::write(folder.join("register.csv"), "a,b\n").unwrap(),
+            "the first line must name",
+        ),
+        (
+            "persons",
+            |folder| fs::write(folder.join("persons.toml"), "[[persn]]\n").unwrap(),
+            "kind.persona.persons",
+        ),
         (
             "log filter",
-            |folder| fs::write(folder.join("passerelle.toml"), format!("{SETTINGS}log.filter = \"x=loud\"\n")).unwrap(),
+            |folder| {
+                fs::write(
+                    folder.join("passerelle.toml"),
+                    format!("{SETTINGS}log.filter = \"x=loud\"\n"),
+                )
+                .unwrap()
+            },
             "write it as `info`",
         ),
         (
@@ -54,7 +73,11 @@ fn whatever_would_stop_serve_is_found_and_told_with_its_mend() {
         (
             "no subject key",
             |folder| {
-                fs::write(folder.join("passerelle.toml"), SETTINGS.replace("SUBJECT_KEY", "UNSET_SUBJECT_KEY")).unwrap();
+                fs::write(
+                    folder.join("passerelle.toml"),
+                    SETTINGS.replace("SUBJECT_KEY", "UNSET_SUBJECT_KEY"),
+                )
+                .unwrap();
             },
             "set the variable",
         ),
@@ -80,7 +103,8 @@ fn all_that_is_wrong_is_told_at_once() {
 #[test]
 fn an_explanation_of_nobody_names_those_who_are_there() {
     let folder = good();
-    let explain = ["acr", "explain", "--sp", "nobody", "--idp", "persons", "--acr", "eidas1", "--config"];
+    let explain =
+        ["acr", "explain", "--sp", "nobody", "--idp", "persons", "--acr", "eidas1", "--config"];
     let output = passerelle(&explain, folder.path());
     let told = String::from_utf8(output.stderr).unwrap();
     assert_eq!(output.status.code(), Some(1));

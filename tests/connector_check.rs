@@ -32,8 +32,13 @@ struct Told {
 fn check(folder: &Path, arguments: &[&str]) -> Told {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
     command.args(["check", "connector"]).args(arguments).current_dir(folder);
-    let output = command.env("CONNECTOR_IDP__SECRET", "s").env(folder::VARIABLE.0, folder::VARIABLE.1).output().unwrap();
-    let text = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let output = command
+        .env("CONNECTOR_IDP__SECRET", "s")
+        .env(folder::VARIABLE.0, folder::VARIABLE.1)
+        .output()
+        .unwrap();
+    let text =
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     Told { code: output.status.code(), text }
 }
 
@@ -68,14 +73,25 @@ fn a_sample_is_mapped_judged_and_released() {
     let folder = with(MAPPING, CLAIMS);
     let told = check(folder.path(), &["idp.toml", "--sample", "claims.json"]);
     assert_eq!(told.code, Some(0), "{}", told.text);
-    for line in ["family_name                 \"LOVELACE\"", "identity after the rules", "https://HUB/api/v2/callback/idp"] {
+    for line in [
+        "family_name                 \"LOVELACE\"",
+        "identity after the rules",
+        "https://HUB/api/v2/callback/idp",
+    ] {
         assert!(told.text.contains(line), "{line}: {}", told.text);
     }
     let report = report(&folder);
     assert_eq!(report["verdict"], "ok");
     assert_eq!(report["sample"]["identity"]["birthdate"], "1815-12-10");
-    assert_eq!(report["sample"]["claims"].get("iss"), None, "claims of the protocol are not passed on");
-    assert_eq!(report["sample"]["scopes"]["birth"], json!({ "claims": ["birthcountry"], "missing": ["birthplace"] }));
+    assert_eq!(
+        report["sample"]["claims"].get("iss"),
+        None,
+        "claims of the protocol are not passed on"
+    );
+    assert_eq!(
+        report["sample"]["scopes"]["birth"],
+        json!({ "claims": ["birthcountry"], "missing": ["birthplace"] })
+    );
     assert_eq!(report["register"][0]["name"], "redirect_uris");
 }
 
@@ -108,10 +124,20 @@ fn exit_codes_tell_faults_from_warnings() {
     assert_eq!(check(warned.path(), &["idp.toml"]).code, Some(0));
     let bad = with("[mapping]\nshoe_size = { from = \"x\" }", CLAIMS);
     let told = check(bad.path(), &["idp.toml", "--sample", "claims.json"]);
-    assert!(told.code == Some(1) && told.text.contains("idp.toml:7: mapping.shoe_size"), "{}", told.text);
-    for claims in ["[]", "{", "{\"a\":1,\"a\":2}", &format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200))] {
+    assert!(
+        told.code == Some(1) && told.text.contains("idp.toml:7: mapping.shoe_size"),
+        "{}",
+        told.text
+    );
+    for claims in
+        ["[]", "{", "{\"a\":1,\"a\":2}", &format!("{}1{}", "{\"a\":".repeat(200), "}".repeat(200))]
+    {
         let told = check(with(MAPPING, claims).path(), &["idp.toml", "--sample", "claims.json"]);
-        assert!(told.code == Some(1) && told.text.contains("not a JSON object of claims"), "{claims}: {}", told.text);
+        assert!(
+            told.code == Some(1) && told.text.contains("not a JSON object of claims"),
+            "{claims}: {}",
+            told.text
+        );
     }
     assert_eq!(check(warned.path(), &["absent.toml"]).code, Some(1));
     // Nobody's pipeline takes a misspelt option for a warning.
@@ -126,7 +152,11 @@ fn a_configuration_folder_says_where_the_hub_is_and_what_it_asks() {
     // Another connector that is broken is nobody's business here.
     fs::write(hub.path().join("connectors/broken.toml"), "name = 1").unwrap();
     let told = check(hub.path(), &["idp.toml", "--config", "."]);
-    assert!(told.code == Some(0) && told.text.contains("http://localhost:8080/api/v2/callback/idp"), "{}", told.text);
+    assert!(
+        told.code == Some(0) && told.text.contains("http://localhost:8080/api/v2/callback/idp"),
+        "{}",
+        told.text
+    );
     let told = check(hub.path(), &["connectors/persons.toml", "--config", ".", "--online"]);
     assert!(told.code == Some(0) && told.text.contains("there is nothing to ask"), "{}", told.text);
     fs::write(hub.path().join("passerelle.toml"), "platform = 1").unwrap();
@@ -143,7 +173,11 @@ fn every_example_of_the_documentation_does_what_it_says() {
         let title = section.lines().next().unwrap();
         let blocks = |language: &str| -> Vec<String> {
             let fence = format!("```{language}\n");
-            section.split(&fence).skip(1).map(|block| block.split("```").next().unwrap().to_owned()).collect()
+            section
+                .split(&fence)
+                .skip(1)
+                .map(|block| block.split("```").next().unwrap().to_owned())
+                .collect()
         };
         let (rules, documents) = (blocks("toml"), blocks("json"));
         let ([rule], [given, made]) = (rules.as_slice(), documents.as_slice()) else {
@@ -152,7 +186,11 @@ fn every_example_of_the_documentation_does_what_it_says() {
         let report = report(&with(rule, given));
         let made: Value = serde_json::from_str(made).unwrap();
         for (name, value) in made.as_object().unwrap() {
-            assert_eq!(report["sample"]["claims"].get(name).unwrap_or(&Value::Null), value, "{title}: {report:#}");
+            assert_eq!(
+                report["sample"]["claims"].get(name).unwrap_or(&Value::Null),
+                value,
+                "{title}: {report:#}"
+            );
         }
         examples += 1;
     }
@@ -168,17 +206,33 @@ fn an_unknown_category_and_a_level_outside_the_platform_are_found() {
     };
     let told = check_with("assumed_level", "category = \"helth\"\nassumed_level");
     assert!(
-        told.code == Some(2) && told.text.contains("warning  category: category is a category without a heading"),
+        told.code == Some(2)
+            && told.text.contains("warning  category: category is a category without a heading"),
         "{}",
         told.text
     );
     let above = "levels = { lowest = \"eidas2\", highest = \"eidas3\" }\nacr = { eidas2 = [\"b\"], eidas3 = [\"c\"] }";
-    let told = check_with("levels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"", above);
-    assert!(told.code == Some(2) && told.text.contains("warning  levels: levels.lowest is above eidas1"), "{}", told.text);
-    let high = fs::read_to_string(hub.path().join("passerelle.toml")).unwrap().replace("\"standard\"", "\"high\"");
+    let told = check_with(
+        "levels = { lowest = \"eidas1\", highest = \"eidas1\" }\nassumed_level = \"eidas1\"",
+        above,
+    );
+    assert!(
+        told.code == Some(2)
+            && told.text.contains("warning  levels: levels.lowest is above eidas1"),
+        "{}",
+        told.text
+    );
+    let high = fs::read_to_string(hub.path().join("passerelle.toml"))
+        .unwrap()
+        .replace("\"standard\"", "\"high\"");
     fs::write(hub.path().join("passerelle.toml"), high).unwrap();
     let told = check_with("", "");
-    assert!(told.code == Some(2) && told.text.contains("warning  levels: levels.highest is below eidas2"), "{}", told.text);
+    assert!(
+        told.code == Some(2)
+            && told.text.contains("warning  levels: levels.highest is below eidas2"),
+        "{}",
+        told.text
+    );
 }
 
 #[test]
@@ -196,15 +250,28 @@ fn a_near_miss_of_a_key_is_guessed_and_never_repeated_as_a_value() {
         assert!(told.code == Some(1) && told.text.contains(meant), "{}", told.text);
     }
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("idp.toml"), format!("quite_another_thing = 1\n{CONNECTOR}")).unwrap();
+    fs::write(folder.path().join("idp.toml"), format!("quite_another_thing = 1\n{CONNECTOR}"))
+        .unwrap();
     let told = check(folder.path(), &["idp.toml"]);
-    assert!(!told.text.contains("did you mean") && told.text.contains("remove it, or use one of"), "{}", told.text);
+    assert!(
+        !told.text.contains("did you mean") && told.text.contains("remove it, or use one of"),
+        "{}",
+        told.text
+    );
 }
 
 #[test]
 fn an_unset_variable_is_named_to_whoever_checks() {
     let folder = tempfile::tempdir().unwrap();
-    fs::write(folder.path().join("idp.toml"), CONNECTOR.replace("CONNECTOR_IDP__SECRET", "CONNECTOR_IDP__SECRTE")).unwrap();
+    fs::write(
+        folder.path().join("idp.toml"),
+        CONNECTOR.replace("CONNECTOR_IDP__SECRET", "CONNECTOR_IDP__SECRTE"),
+    )
+    .unwrap();
     let told = check(folder.path(), &["idp.toml"]);
-    assert!(told.code == Some(1) && told.text.contains("CONNECTOR_IDP__SECRTE that is not set"), "{}", told.text);
+    assert!(
+        told.code == Some(1) && told.text.contains("CONNECTOR_IDP__SECRTE that is not set"),
+        "{}",
+        told.text
+    );
 }

@@ -4,7 +4,11 @@
 //! that exist, each metric of the hub is shown somewhere, each panel says what it shows, and none lies on another.
 //! [`promql`] reads the queries.
 
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't read the dashboards has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that can't read the dashboards has failed"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
@@ -97,7 +101,10 @@ struct Target {
 impl Dashboard {
     /// Every panel, those of folded rows too; rows themselves show nothing and are left out.
     fn shown(&self) -> impl Iterator<Item = &Panel> {
-        self.panels.iter().flat_map(|panel| std::iter::once(panel).chain(&panel.panels)).filter(|panel| panel.kind != "row")
+        self.panels
+            .iter()
+            .flat_map(|panel| std::iter::once(panel).chain(&panel.panels))
+            .filter(|panel| panel.kind != "row")
     }
 
     fn variable_queries(&self) -> impl Iterator<Item = (&Variable, &str)> {
@@ -108,7 +115,10 @@ impl Dashboard {
 
 impl Place {
     const fn overlaps(&self, other: &Self) -> bool {
-        self.x < other.x + other.w && other.x < self.x + self.w && self.y < other.y + other.h && other.y < self.y + self.h
+        self.x < other.x + other.w
+            && other.x < self.x + self.w
+            && self.y < other.y + other.h
+            && other.y < self.y + self.h
     }
 }
 
@@ -165,21 +175,27 @@ fn unknown_among(declared: &BTreeMap<String, BTreeSet<String>>, expression: &str
         any.extend(labels.iter().map(String::as_str));
         for label in matched(matchers) {
             if !labels.contains(&label) && !OF_THE_SCRAPE.contains(&label.as_str()) {
-                faults.push(format!("matches `{metric}` by `{label}`, a label that it does not have"));
+                faults.push(format!(
+                    "matches `{metric}` by `{label}`, a label that it does not have"
+                ));
             }
         }
     }
     let lost = names.grouped.iter().filter(|label| !any.contains(label.as_str()));
-    faults.extend(lost.map(|label| format!("groups by `{label}`, a label that none of its metrics has")));
+    faults.extend(
+        lost.map(|label| format!("groups by `{label}`, a label that none of its metrics has")),
+    );
     let codes = expression.split(|c: char| !c.is_ascii_alphanumeric()).filter(|word| is_code(word));
     let gone = codes.filter(|code| !ErrorCode::ALL.iter().any(|known| known.entry().code == *code));
-    faults.extend(gone.map(|code| format!("names the error {code}, which is not in the catalogue")));
+    faults
+        .extend(gone.map(|code| format!("names the error {code}, which is not in the catalogue")));
     faults
 }
 
 /// `Y` and six digits.
 fn is_code(word: &str) -> bool {
-    word.len() == 7 && word.strip_prefix('Y').is_some_and(|digits| digits.chars().all(|c| c.is_ascii_digit()))
+    word.len() == 7
+        && word.strip_prefix('Y').is_some_and(|digits| digits.chars().all(|c| c.is_ascii_digit()))
 }
 
 fn query_faults(dashboard: &Dashboard) -> Vec<String> {
@@ -189,24 +205,44 @@ fn query_faults(dashboard: &Dashboard) -> Vec<String> {
             let mut told = unknown_names(&target.expr);
             let names = names(&target.expr);
             // `process_…` is counted by everybody: without these a panel shows the neighbours too.
-            let everybody =
-                |s: &&Selector| !(s.matchers.contains(r#"job=~"$job""#) && s.matchers.contains(r#"instance=~"$instance""#));
+            let everybody = |s: &&Selector| {
+                !(s.matchers.contains(r#"job=~"$job""#)
+                    && s.matchers.contains(r#"instance=~"$instance""#))
+            };
             let everybodys = names.selectors.iter().filter(everybody);
-            told.extend(everybodys.map(|s| format!(r#"asks for `{}` without job=~"$job", instance=~"$instance""#, s.metric)));
-            let blank = in_legend(&target.legend_format).filter(|label| !names.grouped.contains(*label));
-            told.extend(blank.map(|label| format!("has a legend with `{label}`, by which it is not grouped")));
-            faults.extend(told.iter().map(|fault| format!("{}, panel \"{}\": a query {fault}", dashboard.uid, panel.title)));
+            told.extend(everybodys.map(|s| {
+                format!(r#"asks for `{}` without job=~"$job", instance=~"$instance""#, s.metric)
+            }));
+            let blank =
+                in_legend(&target.legend_format).filter(|label| !names.grouped.contains(*label));
+            told.extend(
+                blank.map(|label| {
+                    format!("has a legend with `{label}`, by which it is not grouped")
+                }),
+            );
+            faults.extend(told.iter().map(|fault| {
+                format!("{}, panel \"{}\": a query {fault}", dashboard.uid, panel.title)
+            }));
         }
     }
     for (variable, query) in dashboard.variable_queries() {
-        let asked = query.strip_prefix("label_values(").and_then(|rest| rest.strip_suffix(')')?.rsplit_once(','));
+        let asked = query
+            .strip_prefix("label_values(")
+            .and_then(|rest| rest.strip_suffix(')')?.rsplit_once(','));
         let told = match asked {
-            Some((selector, label)) => unknown_names(&format!("max by ({}) ({selector})", label.trim())),
+            Some((selector, label)) => {
+                unknown_names(&format!("max by ({}) ({selector})", label.trim()))
+            }
             None => vec!["is not label_values(metric, label)".to_owned()],
         };
-        faults.extend(told.iter().map(|fault| format!("{}, variable {}: its query {fault}", dashboard.uid, variable.name)));
+        faults.extend(told.iter().map(|fault| {
+            format!("{}, variable {}: its query {fault}", dashboard.uid, variable.name)
+        }));
         if variable.query.get("query").and_then(|q| q.as_str()) != Some(query) {
-            faults.push(format!("{}, variable {}: `definition` and `query` differ", dashboard.uid, variable.name));
+            faults.push(format!(
+                "{}, variable {}: `definition` and `query` differ",
+                dashboard.uid, variable.name
+            ));
         }
     }
     faults
@@ -214,17 +250,28 @@ fn query_faults(dashboard: &Dashboard) -> Vec<String> {
 
 fn unwatched(dashboards: &[Dashboard]) -> Vec<String> {
     let targets = dashboards.iter().flat_map(Dashboard::shown).flat_map(|panel| &panel.targets);
-    let watched: BTreeSet<String> =
-        targets.flat_map(|target| names(&target.expr).selectors).map(|selector| family(&selector.metric).to_owned()).collect();
+    let watched: BTreeSet<String> = targets
+        .flat_map(|target| names(&target.expr).selectors)
+        .map(|selector| family(&selector.metric).to_owned())
+        .collect();
     let declared = declared();
-    let ours: BTreeSet<&str> = declared.keys().filter(|name| name.starts_with("passerelle_")).map(|name| family(name)).collect();
-    ours.into_iter().filter(|name| !watched.contains(*name)).map(|name| format!("`{name}` is shown by no panel")).collect()
+    let ours: BTreeSet<&str> = declared
+        .keys()
+        .filter(|name| name.starts_with("passerelle_"))
+        .map(|name| family(name))
+        .collect();
+    ours.into_iter()
+        .filter(|name| !watched.contains(*name))
+        .map(|name| format!("`{name}` is shown by no panel"))
+        .collect()
 }
 
 fn reading_faults(dashboard: &Dashboard) -> Vec<String> {
     let mut faults = Vec::new();
     for panel in dashboard.shown() {
-        let mut told = |fault: &str| faults.push(format!("{}, panel \"{}\": {fault}", dashboard.uid, panel.title));
+        let mut told = |fault: &str| {
+            faults.push(format!("{}, panel \"{}\": {fault}", dashboard.uid, panel.title))
+        };
         if panel.title.is_empty() || panel.description.is_empty() {
             told("it has no title or no description");
         }
@@ -232,23 +279,40 @@ fn reading_faults(dashboard: &Dashboard) -> Vec<String> {
         if panel.kind == "text" {
             continue;
         }
-        if panel.field_config.pointer("/defaults/unit").and_then(|unit| unit.as_str()).unwrap_or_default().is_empty() {
+        if panel
+            .field_config
+            .pointer("/defaults/unit")
+            .and_then(|unit| unit.as_str())
+            .unwrap_or_default()
+            .is_empty()
+        {
             told("it has no unit");
         }
         if panel.targets.is_empty() {
             told("it asks nothing");
         }
-        if panel.targets.iter().any(|target| ["", "__auto"].contains(&target.legend_format.as_str())) {
+        if panel
+            .targets
+            .iter()
+            .any(|target| ["", "__auto"].contains(&target.legend_format.as_str()))
+        {
             told("a query has no legend");
         }
-        let sources = panel.targets.iter().map(|target| &target.datasource).chain([&panel.datasource]);
-        if sources.into_iter().any(|source| source.pointer("/uid").and_then(|uid| uid.as_str()) != Some("${datasource}")) {
+        let sources =
+            panel.targets.iter().map(|target| &target.datasource).chain([&panel.datasource]);
+        if sources.into_iter().any(|source| {
+            source.pointer("/uid").and_then(|uid| uid.as_str()) != Some("${datasource}")
+        }) {
             told("it is tied to one Grafana's data source; write ${datasource}");
         }
     }
-    let is_source = |v: &&Variable| v.name == "datasource" && v.kind == "datasource" && v.query == "prometheus";
+    let is_source =
+        |v: &&Variable| v.name == "datasource" && v.kind == "datasource" && v.query == "prometheus";
     if dashboard.title.is_empty() || dashboard.templating.list.iter().find(is_source).is_none() {
-        faults.push(format!("{}: it has no title, or no variable `datasource` of type prometheus", dashboard.uid));
+        faults.push(format!(
+            "{}: it has no title, or no variable `datasource` of type prometheus",
+            dashboard.uid
+        ));
     }
     faults
 }
@@ -258,12 +322,20 @@ fn place_faults(dashboard: &Dashboard) -> Vec<String> {
     for (at, panel) in dashboard.panels.iter().enumerate() {
         let place = &panel.grid_pos;
         if place.w == 0 || place.h == 0 || place.x + place.w > COLUMNS {
-            faults.push(format!("{}: \"{}\" does not fit the grid of {COLUMNS} columns", dashboard.uid, panel.title));
+            faults.push(format!(
+                "{}: \"{}\" does not fit the grid of {COLUMNS} columns",
+                dashboard.uid, panel.title
+            ));
         }
         let twins = dashboard.panels.iter().skip(at + 1).filter(|other| panel.id == other.id);
-        faults.extend(twins.map(|other| format!("{}: \"{}\" and \"{}\" share an id", dashboard.uid, panel.title, other.title)));
-        let under = dashboard.panels.iter().skip(at + 1).filter(|other| place.overlaps(&other.grid_pos));
-        faults.extend(under.map(|other| format!("{}: \"{}\" and \"{}\" overlap", dashboard.uid, panel.title, other.title)));
+        faults.extend(twins.map(|other| {
+            format!("{}: \"{}\" and \"{}\" share an id", dashboard.uid, panel.title, other.title)
+        }));
+        let under =
+            dashboard.panels.iter().skip(at + 1).filter(|other| place.overlaps(&other.grid_pos));
+        faults.extend(under.map(|other| {
+            format!("{}: \"{}\" and \"{}\" overlap", dashboard.uid, panel.title, other.title)
+        }));
     }
     faults
 }
@@ -271,11 +343,18 @@ fn place_faults(dashboard: &Dashboard) -> Vec<String> {
 fn read_dashboards() -> Vec<Dashboard> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("dashboards");
     let files = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
-    let parsed = files.filter(|path| path.extension().is_some_and(|extension| extension == "json")).map(|path| {
-        serde_json::from_str(&fs::read_to_string(&path).unwrap()).unwrap_or_else(|error| panic!("{}: {error}", path.display()))
-    });
+    let parsed = files
+        .filter(|path| path.extension().is_some_and(|extension| extension == "json"))
+        .map(|path| {
+            serde_json::from_str(&fs::read_to_string(&path).unwrap())
+                .unwrap_or_else(|error| panic!("{}: {error}", path.display()))
+        });
     let dashboards: Vec<Dashboard> = parsed.collect();
-    assert_eq!(dashboards.len(), 5, "each question has its dashboard, and docs and links name five");
+    assert_eq!(
+        dashboards.len(),
+        5,
+        "each question has its dashboard, and docs and links name five"
+    );
     dashboards
 }
 
@@ -306,10 +385,12 @@ fn panels_lie_side_by_side() {
 #[test]
 fn each_dashboard_has_an_address_of_its_own_and_leads_to_the_others() {
     let dashboards = read_dashboards();
-    let uids: BTreeSet<String> = dashboards.iter().map(|dashboard| format!("/d/{}", dashboard.uid)).collect();
+    let uids: BTreeSet<String> =
+        dashboards.iter().map(|dashboard| format!("/d/{}", dashboard.uid)).collect();
     assert_eq!(uids.len(), dashboards.len());
     for dashboard in &dashboards {
-        let mut reached: BTreeSet<String> = dashboard.links.iter().map(|link| link.url.clone()).collect();
+        let mut reached: BTreeSet<String> =
+            dashboard.links.iter().map(|link| link.url.clone()).collect();
         reached.insert(format!("/d/{}", dashboard.uid));
         assert_eq!(reached, uids, "{}", dashboard.uid);
         assert!(
@@ -323,8 +404,12 @@ fn each_dashboard_has_an_address_of_its_own_and_leads_to_the_others() {
 #[test]
 fn the_reference_is_what_the_program_prints() {
     let metrics = Metrics::new(Timestamp::from_seconds(1)).unwrap();
-    let written = fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
-    assert!(written == page(metrics.declared()), "docs/metrics.md is old: passerelle metrics --markdown > docs/metrics.md");
+    let written =
+        fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/metrics.md")).unwrap();
+    assert!(
+        written == page(metrics.declared()),
+        "docs/metrics.md is old: passerelle metrics --markdown > docs/metrics.md"
+    );
 }
 
 /// The checks above can fail: each change breaks one rule of a dashboard that keeps them all.
@@ -348,7 +433,11 @@ fn forged_dashboards_are_found() {
     let forged = [
         ("login_transitions", "login_transition", "does not declare"),
         ("label_values(up, job)", "label_values(upp, job)", "does not declare"),
-        ("\"definition\": \"label_values(up", "\"definition\": \"label_values(process_threads", "differ"),
+        (
+            "\"definition\": \"label_values(up",
+            "\"definition\": \"label_values(process_threads",
+            "differ",
+        ),
         ("to!=", "from!=", "matches `passerelle_login_transitions_total` by `from`"),
         ("sum by (to)", "sum by (to, from)", "groups by `from`"),
         ("Y020020", "Y999999", "not in the catalogue"),
@@ -357,7 +446,11 @@ fn forged_dashboards_are_found() {
         ("{{to}}", "", "no legend"),
         ("\"description\": \"d\"", "\"description\": \"\"", "no description"),
         ("\"unit\": \"s\"", "\"decimals\": 1", "no unit"),
-        ("\"uid\": \"${datasource}\" }, \"fieldConfig\"", "\"uid\": \"mine\" }, \"fieldConfig\"", "tied to one"),
+        (
+            "\"uid\": \"${datasource}\" }, \"fieldConfig\"",
+            "\"uid\": \"mine\" }, \"fieldConfig\"",
+            "tied to one",
+        ),
         ("\"query\": \"prometheus\"", "\"query\": \"loki\"", "no variable `datasource`"),
         ("\"x\": 12", "\"x\": 11", "overlap"),
         ("\"x\": 12", "\"x\": 13", "does not fit"),
@@ -370,6 +463,9 @@ fn forged_dashboards_are_found() {
     }
     let dashboard: Dashboard = serde_json::from_str(FINE).unwrap();
     let missing = unwatched(&[dashboard]);
-    assert!(missing.iter().any(|fault| fault.contains("`passerelle_http_request_duration_seconds`")), "{missing:?}");
+    assert!(
+        missing.iter().any(|fault| fault.contains("`passerelle_http_request_duration_seconds`")),
+        "{missing:?}"
+    );
     assert!(!missing.iter().any(|fault| fault.contains("transitions")), "{missing:?}");
 }

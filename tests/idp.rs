@@ -32,7 +32,9 @@ impl Drop for Hub<'_> {
 fn administered() -> TempDir {
     let folder = good();
     let port = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port();
-    let private = format!("private = {{ listen = \"0.0.0.0:{port}\", admin_token = {{ file = \"admin.token\" }} }}");
+    let private = format!(
+        "private = {{ listen = \"0.0.0.0:{port}\", admin_token = {{ file = \"admin.token\" }} }}"
+    );
     let settings = SETTINGS.replace("private.listen = \"127.0.0.1:0\"", &private);
     fs::write(folder.path().join("passerelle.toml"), settings).unwrap();
     fs::write(folder.path().join("admin.token"), format!("{TOKEN}\n")).unwrap();
@@ -55,7 +57,10 @@ impl<'f> Hub<'f> {
         let mut lines = BufReader::new(process.stderr.take().unwrap()).lines().map(Result::unwrap);
         let hub = Self { process, folder: folder.path() };
         let mut told = Vec::new();
-        let serves = lines.by_ref().inspect(|line| told.push(line.clone())).any(|line| line.contains("serving"));
+        let serves = lines
+            .by_ref()
+            .inspect(|line| told.push(line.clone()))
+            .any(|line| line.contains("serving"));
         assert!(serves, "it did not start: {told:?}");
         (hub, lines)
     }
@@ -68,7 +73,8 @@ impl<'f> Hub<'f> {
 fn idp(arguments: &[&str], folder: &Path) -> (i32, String) {
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
     let output = command.arg("idp").args(arguments).arg("--config").arg(folder).output().unwrap();
-    let told = String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
+    let told =
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap();
     (output.status.code().unwrap(), told)
 }
 
@@ -77,18 +83,39 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     let folder = administered();
     let hub = Hub::start(&folder);
     let (code, told) = hub.idp(&["list"]);
-    assert!(code == 0 && told == "persons                  on       eidas1..eidas1 Persons\n", "{code} {told}");
+    assert!(
+        code == 0 && told == "persons                  on       eidas1..eidas1 Persons\n",
+        "{code} {told}"
+    );
 
-    let block = ["block", "persons", "--reason", "a test", "--message", "fr=Fermé", "--message", "en=Closed", "--for", "2h"];
+    let block = [
+        "block",
+        "persons",
+        "--reason",
+        "a test",
+        "--message",
+        "fr=Fermé",
+        "--message",
+        "en=Closed",
+        "--for",
+        "2h",
+    ];
     let (code, told) = hub.idp(&block);
     assert!(code == 0 && told.contains("blocked for everybody by command "), "{code} {told}");
     let (_, told) = hub.idp(&["list"]);
-    assert!(told.contains("persons                  blocked ") && told.contains(": a test\n"), "{told}");
+    assert!(
+        told.contains("persons                  blocked ") && told.contains(": a test\n"),
+        "{told}"
+    );
     let (_, told) = hub.idp(&["list", "--json"]);
     let list: serde_json::Value = serde_json::from_str(&told).unwrap();
-    let well = serde_json::json!({ "circuit": "closed", "failure_ratio": 0.0, "p99_seconds": null });
+    let well =
+        serde_json::json!({ "circuit": "closed", "failure_ratio": 0.0, "p99_seconds": null });
     assert_eq!(list["connectors"][0]["health"], well);
-    assert_eq!(list["connectors"][0]["blocks"][0]["message"], serde_json::json!({ "en": "Closed", "fr": "Fermé" }));
+    assert_eq!(
+        list["connectors"][0]["blocks"][0]["message"],
+        serde_json::json!({ "en": "Closed", "fr": "Fermé" })
+    );
 
     // Killed, and started again: what was blocked is blocked.
     drop(hub);
@@ -96,7 +123,10 @@ fn an_identity_provider_is_blocked_listed_and_unblocked_while_the_hub_runs() {
     let (code, told) = hub.idp(&["unblock", "persons"]);
     assert!(code == 0 && told.starts_with("lifted: persons\n"), "{code} {told}");
     assert!(hub.idp(&["list"]).1.starts_with("persons                  on "));
-    assert_eq!(hub.idp(&["unblock", "persons"]), (1, "passerelle: nothing blocks persons\n".to_owned()));
+    assert_eq!(
+        hub.idp(&["unblock", "persons"]),
+        (1, "passerelle: nothing blocks persons\n".to_owned())
+    );
 }
 
 /// A log that can't be written is lost, and nobody is locked out by it: each of these changes is a line in the log.
@@ -120,10 +150,16 @@ fn a_block_whose_connector_is_gone_is_lifted_by_its_name() {
     let hub = Hub::start(&folder);
     assert_eq!(hub.idp(&["block", "other", "--reason", "a test"]).0, 0);
     fs::rename(&file, aside).unwrap();
-    (0..2000).map(|_| hub.idp(&["list"]).1).find(|told| told.contains("other                    gone\n")).unwrap();
+    (0..2000)
+        .map(|_| hub.idp(&["list"]).1)
+        .find(|told| told.contains("other                    gone\n"))
+        .unwrap();
     let (code, told) = hub.idp(&["unblock", "other"]);
     assert!(code == 0 && told.starts_with("lifted: other\n"), "{code} {told}");
-    assert_eq!(hub.idp(&["unblock", "other"]), (1, "passerelle: there is no connector other; known: persons\n".to_owned()));
+    assert_eq!(
+        hub.idp(&["unblock", "other"]),
+        (1, "passerelle: there is no connector other; known: persons\n".to_owned())
+    );
 }
 
 /// Whoever looks for the connector to block sees which one is in trouble.
@@ -139,8 +175,14 @@ fn the_list_tells_which_identity_provider_fails() {
     fs::write(folder.path().join("dead.secret"), "any").unwrap();
     fs::write(folder.path().join("connectors/dead.toml"), dead).unwrap();
     let hub = Hub::start(&folder);
-    let told = (0..2000).map(|_| hub.idp(&["list"]).1).find(|told| told.contains("fails now and then")).unwrap();
-    assert!(told.contains("Dead\n  fails now and then: 100 % of the last minute's calls failed"), "{told}");
+    let told = (0..2000)
+        .map(|_| hub.idp(&["list"]).1)
+        .find(|told| told.contains("fails now and then"))
+        .unwrap();
+    assert!(
+        told.contains("Dead\n  fails now and then: 100 % of the last minute's calls failed"),
+        "{told}"
+    );
 }
 
 #[test]
@@ -150,24 +192,40 @@ fn what_the_command_can_not_do_it_says_with_a_code_and_a_mend() {
     let persons = fs::read_to_string(folder.path().join("connectors/persons.toml")).unwrap();
     put(
         "connectors/persons.toml",
-        &persons.replace("kind.persona", "block = [{ reason = \"by file\", until = 2999-01-01T00:00:00Z }]\nkind.persona"),
+        &persons.replace(
+            "kind.persona",
+            "block = [{ reason = \"by file\", until = 2999-01-01T00:00:00Z }]\nkind.persona",
+        ),
     );
     let settings = fs::read_to_string(folder.path().join("passerelle.toml")).unwrap();
-    let block = |more: &[&str]| idp(&[&["block", "persons", "--reason", "a test"], more].concat(), folder.path());
+    let block = |more: &[&str]| {
+        idp(&[&["block", "persons", "--reason", "a test"], more].concat(), folder.path())
+    };
     let expect = |(code, told): (i32, String), expected: i32, words: &str| {
-        assert!(code == expected && told.contains(words), "{code}, not {expected} with {words:?}: {told}");
+        assert!(
+            code == expected && told.contains(words),
+            "{code}, not {expected} with {words:?}: {told}"
+        );
     };
     expect(block(&[]), 3, "mend: start it, or name its private listener by --private URL");
 
     let hub = Hub::start(&folder);
     // Whoever must block somebody at night need not mend another file first.
     put("connectors/broken.toml", "name = 3");
-    expect(hub.idp(&["block", "nobody", "--reason", "a test"]), 1, "There is no such connector.\n  known: persons");
+    expect(
+        hub.idp(&["block", "nobody", "--reason", "a test"]),
+        1,
+        "There is no such connector.\n  known: persons",
+    );
     expect(block(&["--sp", "nobody"]), 1, "There is no service provider of this client_id.");
     expect(block(&["--until", "tomorrow"]), 1, "until: is not a moment with a time zone; mend: ");
     expect(block(&["--message", "Fermé"]), 1, "write it as --message fr=");
     expect(block(&["--for", "2 hours"]), 64, "write a number and a unit");
-    expect(hub.idp(&["unblock", "persons"]), 1, "blocked for everybody by its file, until 2999-01-01T00:00:00Z: by file");
+    expect(
+        hub.idp(&["unblock", "persons"]),
+        1,
+        "blocked for everybody by its file, until 2999-01-01T00:00:00Z: by file",
+    );
     expect(hub.idp(&["unblock", "nobody"]), 1, "there is no connector nobody; known: persons");
     expect(hub.idp(&["unblock", "--id", "NOBODY"]), 1, "There is no block of this id");
     expect(block(&["--private", "ftp://127.0.0.1"]), 1, "is not the address of a private listener");
@@ -180,5 +238,8 @@ fn what_the_command_can_not_do_it_says_with_a_code_and_a_mend() {
     put("passerelle.toml", &settings);
     put("admin.token", TOKEN);
     let (_, list) = hub.idp(&["list"]);
-    assert!(list.contains("by its file") && !list.contains("by command"), "something took effect: {list}");
+    assert!(
+        list.contains("by its file") && !list.contains("by command"),
+        "something took effect: {list}"
+    );
 }

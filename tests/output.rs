@@ -40,7 +40,13 @@ fn commands(folder: &Path) -> Vec<Vec<String>> {
 
 fn run(command: &[String], output: Stdio) -> Output {
     let mut process = Command::new(env!("CARGO_BIN_EXE_passerelle"));
-    process.args(command).env(VARIABLE.0, VARIABLE.1).stdout(output).stderr(Stdio::piped()).output().unwrap()
+    process
+        .args(command)
+        .env(VARIABLE.0, VARIABLE.1)
+        .stdout(output)
+        .stderr(Stdio::piped())
+        .output()
+        .unwrap()
 }
 
 /// The writing end of a pipe whose reading end is closed.
@@ -68,8 +74,15 @@ fn a_full_disk_is_an_error_and_no_panic() {
         let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
         let output = run(&command, full.into());
         let told = String::from_utf8(output.stderr).unwrap();
-        assert!(told.starts_with("passerelle: standard output can't be written: "), "{command:?}: {told}");
-        assert_eq!((told.lines().count(), output.status.code()), (1, Some(OUTPUT_LOST)), "{command:?}: {told}");
+        assert!(
+            told.starts_with("passerelle: standard output can't be written: "),
+            "{command:?}: {told}"
+        );
+        assert_eq!(
+            (told.lines().count(), output.status.code()),
+            (1, Some(OUTPUT_LOST)),
+            "{command:?}: {told}"
+        );
     }
 }
 

@@ -16,13 +16,18 @@ kind.persona.persons = "persons.toml"
 "#;
 
 fn plan(arguments: &[&str], folder: &Path) -> (Option<i32>, String) {
-    let arguments: Vec<_> = ["plan"].iter().chain(arguments).chain(&["--config"]).copied().collect();
+    let arguments: Vec<_> =
+        ["plan"].iter().chain(arguments).chain(&["--config"]).copied().collect();
     let output = passerelle(&arguments, folder);
-    (output.status.code(), String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap())
+    (
+        output.status.code(),
+        String::from_utf8(output.stdout).unwrap() + &String::from_utf8(output.stderr).unwrap(),
+    )
 }
 
 fn against(before: &TempDir, more: &[&str], folder: &TempDir) -> (Option<i32>, String) {
-    let arguments: Vec<_> = ["--against", before.path().to_str().unwrap()].iter().chain(more).copied().collect();
+    let arguments: Vec<_> =
+        ["--against", before.path().to_str().unwrap()].iter().chain(more).copied().collect();
     plan(&arguments, folder.path())
 }
 
@@ -43,7 +48,9 @@ fn faulty_files_and_a_hub_that_does_not_answer_are_told() {
     let folder = good();
     let (code, told) = plan(&[], folder.path());
     assert!(
-        code == Some(1) && told.contains("no hub answers at http://127.0.0.1:0/config/digest") && told.contains("--against"),
+        code == Some(1)
+            && told.contains("no hub answers at http://127.0.0.1:0/config/digest")
+            && told.contains("--against"),
         "{told}"
     );
     fs::write(folder.path().join("connectors/another.toml"), "name = 3\n").unwrap();

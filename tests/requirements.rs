@@ -1,6 +1,10 @@
 //! `docs/requirements.md` against the code: every sentence of the specification is listed, and every test that is said
 //! to hold one exists.
-#![expect(clippy::unwrap_used, clippy::panic, reason = "a test that can't read the page has failed")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    reason = "a test that can't read the page has failed"
+)]
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
@@ -39,8 +43,11 @@ struct Row {
 fn rows(page: &str) -> Vec<Row> {
     let read = |line: &str| {
         let cells: Vec<&str> = line.strip_prefix("| R")?.strip_suffix(" |")?.split(" | ").collect();
-        let [number, platform, _, on_standard, on_high] = cells[..] else { panic!("five cells: {line}") };
-        let (platform, on_standard, on_high) = (platform.into(), on_standard.into(), on_high.into());
+        let [number, platform, _, on_standard, on_high] = cells[..] else {
+            panic!("five cells: {line}")
+        };
+        let (platform, on_standard, on_high) =
+            (platform.into(), on_standard.into(), on_high.into());
         Some(Row { number: number.parse().unwrap(), platform, on_standard, on_high })
     };
     page.lines().filter_map(read).collect()
@@ -80,8 +87,17 @@ fn faults(page: &str, read: &mut impl FnMut(&str) -> Option<String>) -> Vec<Stri
         }
     }
     let wanted: BTreeSet<u16> = NUMBERS.iter().cloned().flatten().collect();
-    faults.extend(wanted.iter().filter(|number| seen.get(number) != Some(&1)).map(|n| format!("R{n:03} is not there once")));
-    faults.extend(seen.keys().filter(|number| !wanted.contains(number)).map(|n| format!("R{n:03} is no number")));
+    faults.extend(
+        wanted
+            .iter()
+            .filter(|number| seen.get(number) != Some(&1))
+            .map(|n| format!("R{n:03} is not there once")),
+    );
+    faults.extend(
+        seen.keys()
+            .filter(|number| !wanted.contains(number))
+            .map(|n| format!("R{n:03} is no number")),
+    );
     faults
 }
 

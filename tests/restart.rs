@@ -34,31 +34,49 @@ const ROOM: Capacities = Capacities {
 #[test]
 fn a_hub_that_is_told_to_go_down_while_it_starts_leaves_what_it_has_taken_up() {
     let folder = good();
-    let memory = "[store.memory]\nsnapshot = \"store.snapshot\"\nseal_keys = [{ env = \"SEAL_KEY\" }]\n";
+    let memory =
+        "[store.memory]\nsnapshot = \"store.snapshot\"\nseal_keys = [{ env = \"SEAL_KEY\" }]\n";
     fs::write(folder.path().join("passerelle.toml"), format!("{SETTINGS}\n{memory}")).unwrap();
     let (env, snapshot) = (Env::system(), folder.path().join("store.snapshot"));
-    let snapshots = Snapshots::new(&snapshot, &[Secret::new(SEAL_KEY.into())], "http://localhost:8080/api/v2");
+    let snapshots =
+        Snapshots::new(&snapshot, &[Secret::new(SEAL_KEY.into())], "http://localhost:8080/api/v2");
     let store = MemoryStore::new(ROOM);
     tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(async {
         for number in 0..SESSIONS {
-            let (key, expires_at) =
-                (Key { kind: Kind::Session, name: number.to_string().into() }, env.now() + Duration::from_secs(3600));
-            let draft = Draft { value: vec![b'x'; 500], expires_at, unread_until: None, families: [].into() };
+            let (key, expires_at) = (
+                Key { kind: Kind::Session, name: number.to_string().into() },
+                env.now() + Duration::from_secs(3600),
+            );
+            let draft = Draft {
+                value: vec![b'x'; 500],
+                expires_at,
+                unread_until: None,
+                families: [].into(),
+            };
             store.insert(key, draft, env.now()).await.unwrap();
         }
     });
     snapshots.save(&store, &env).unwrap();
 
     let mut command = Command::new(env!("CARGO_BIN_EXE_passerelle"));
-    command.arg("serve").arg("--config").arg(folder.path()).env(VARIABLE.0, VARIABLE.1).env("SEAL_KEY", SEAL_KEY);
+    command
+        .arg("serve")
+        .arg("--config")
+        .arg(folder.path())
+        .env(VARIABLE.0, VARIABLE.1)
+        .env("SEAL_KEY", SEAL_KEY);
     let mut hub = command.stderr(Stdio::null()).spawn().unwrap();
     while snapshot.exists() && hub.try_wait().unwrap().is_none() {
         std::thread::yield_now();
     }
-    assert!(Command::new("kill").args(["-TERM", &hub.id().to_string()]).status().unwrap().success());
+    assert!(
+        Command::new("kill").args(["-TERM", &hub.id().to_string()]).status().unwrap().success()
+    );
     assert!(hub.wait().unwrap().success(), "killed by the signal, with what it had taken up");
 
     let next = MemoryStore::new(ROOM);
-    let Found::Taken { restored, .. } = snapshots.load(&next, env.now()).unwrap() else { panic!("nothing was left") };
+    let Found::Taken { restored, .. } = snapshots.load(&next, env.now()).unwrap() else {
+        panic!("nothing was left")
+    };
     assert_eq!(restored.records, SESSIONS);
 }

@@ -30,17 +30,22 @@ pub(super) struct Place {
 
 impl Admission {
     pub fn new(places: usize) -> Self {
-        Self { places: Arc::new(Semaphore::new(places)), under_way: Arc::new(Semaphore::new(ALL as usize)) }
+        Self {
+            places: Arc::new(Semaphore::new(places)),
+            under_way: Arc::new(Semaphore::new(ALL as usize)),
+        }
     }
 
     /// # Errors
     /// `Busy`, or `ShuttingDown` once nothing is admitted any more.
     pub fn enter(&self) -> Result<Arc<Place>, ErrorCode> {
-        let held = Arc::clone(&self.places).try_acquire_owned().map_err(|refusal| match refusal {
-            TryAcquireError::NoPermits => ErrorCode::Busy,
-            TryAcquireError::Closed => ErrorCode::ShuttingDown,
-        })?;
-        let under_way = Arc::clone(&self.under_way).try_acquire_owned().map_err(|_| ErrorCode::ShuttingDown)?;
+        let held =
+            Arc::clone(&self.places).try_acquire_owned().map_err(|refusal| match refusal {
+                TryAcquireError::NoPermits => ErrorCode::Busy,
+                TryAcquireError::Closed => ErrorCode::ShuttingDown,
+            })?;
+        let under_way =
+            Arc::clone(&self.under_way).try_acquire_owned().map_err(|_| ErrorCode::ShuttingDown)?;
         Ok(Arc::new(Place { held: Mutex::new(Some(held)), _under_way: under_way }))
     }
 
@@ -85,7 +90,11 @@ mod tests {
         let limit = Duration::from_secs(1);
         let (ended, ()) = tokio::join!(admission.close(limit), async {
             tokio::task::yield_now().await;
-            assert_eq!(admission.enter().err(), Some(ErrorCode::ShuttingDown), "while the last ones end");
+            assert_eq!(
+                admission.enter().err(),
+                Some(ErrorCode::ShuttingDown),
+                "while the last ones end"
+            );
             drop(waiting);
         });
         assert!(ended);

@@ -63,7 +63,17 @@ impl<'m> Trail<'m> {
             Request::Cancel | Request::Displace => Asked::Other,
         };
         let before = login.state.name();
-        Self { means, before, asked, reused, called: None, departed: None, obtained: None, accepted: false, fault_detail: None }
+        Self {
+            means,
+            before,
+            asked,
+            reused,
+            called: None,
+            departed: None,
+            obtained: None,
+            accepted: false,
+            fault_detail: None,
+        }
     }
 
     /// What `effect` follows from is stored.
@@ -73,7 +83,9 @@ impl<'m> Trail<'m> {
             Effect::Complete(attempt, ..) => self.called = Some(attempt.connector.clone()),
             Effect::Identify(proven) => {
                 self.accepted = true;
-                self.audit().tell(|| of(Name::CallbackAccepted, login).idp(&proven.connector).level(proven.level));
+                self.audit().tell(|| {
+                    of(Name::CallbackAccepted, login).idp(&proven.connector).level(proven.level)
+                });
             }
             // What was told when it was granted first.
             Effect::Grant(_) if self.before == "answered" => {}
@@ -85,7 +97,9 @@ impl<'m> Trail<'m> {
                     _ => return,
                 };
                 let proven = &grant.proven;
-                self.audit().tell(|| of(name, login).idp(&proven.authentication.connector).subject(&proven.subject));
+                self.audit().tell(|| {
+                    of(name, login).idp(&proven.authentication.connector).subject(&proven.subject)
+                });
             }
             Effect::LookForCode(_) => {}
         }
@@ -95,9 +109,14 @@ impl<'m> Trail<'m> {
     pub fn after(&mut self, report: &Report, fault_detail: Option<String>) {
         self.fault_detail = fault_detail.or_else(|| self.fault_detail.take());
         match report {
-            Report::Departed(left) => self.departed = Some(left.as_ref().map(|_| ()).map_err(|code| *code)),
+            Report::Departed(left) => {
+                self.departed = Some(left.as_ref().map(|_| ()).map_err(|code| *code))
+            }
             Report::Authenticated(Ok(proven)) => self.obtained = Some(proven.level),
-            Report::Authenticated(Err(_)) | Report::Identified(_) | Report::Granted(_) | Report::CodeLives(_) => {}
+            Report::Authenticated(Err(_))
+            | Report::Identified(_)
+            | Report::Granted(_)
+            | Report::CodeLives(_) => {}
         }
     }
 
@@ -107,17 +126,26 @@ impl<'m> Trail<'m> {
         let after = login.state.name();
         let code = refusal(login, answer, self.before);
         match (&self.asked, answer) {
-            (Asked::Look, Answer::Choice { banner }) if self.departed.is_none() => self.audit().tell(|| {
-                let shown = of(Name::ChoiceShown, login);
-                banner.as_ref().map_or(shown.clone(), |banner| about(shown, banner.connector.as_ref()).code(banner.code))
-            }),
+            (Asked::Look, Answer::Choice { banner }) if self.departed.is_none() => {
+                self.audit().tell(|| {
+                    let shown = of(Name::ChoiceShown, login);
+                    banner.as_ref().map_or(shown.clone(), |banner| {
+                        about(shown, banner.connector.as_ref()).code(banner.code)
+                    })
+                })
+            }
             (Asked::Return, _) if !self.accepted => return self.callback(login, answer, code),
             (Asked::Review, Answer::Consent(page)) => {
                 let name = if page.explicit { Name::ConsentShown } else { Name::InformationShown };
                 let proven = &page.proven;
-                self.audit().tell(|| of(name, login).idp(&proven.authentication.connector).subject(&proven.subject));
+                self.audit().tell(|| {
+                    of(name, login).idp(&proven.authentication.connector).subject(&proven.subject)
+                });
             }
-            (Asked::No, _) if self.before != after && login.end() == Some(Err(ErrorCode::UserRefusedConsent)) => {
+            (Asked::No, _)
+                if self.before != after
+                    && login.end() == Some(Err(ErrorCode::UserRefusedConsent)) =>
+            {
                 self.audit().tell(|| of(Name::ConsentRefused, login));
             }
             _ => {}
@@ -152,8 +180,11 @@ impl<'m> Trail<'m> {
             _ => return false,
         };
         self.audit().tell(|| {
-            let chosen = about(of(Name::IdpChosen, login), connector).level(login.ticket.request.level);
-            code.map_or(chosen.clone(), |code| chosen.code(code).detail(self.fault_detail.as_deref()))
+            let chosen =
+                about(of(Name::IdpChosen, login), connector).level(login.ticket.request.level);
+            code.map_or(chosen.clone(), |code| {
+                chosen.code(code).detail(self.fault_detail.as_deref())
+            })
         });
         true
     }
@@ -170,7 +201,8 @@ impl<'m> Trail<'m> {
         };
         if let Some(code) = refused {
             self.audit().tell(|| {
-                let event = about(of(Name::CallbackRefused, login), self.called.as_ref()).code(code);
+                let event =
+                    about(of(Name::CallbackRefused, login), self.called.as_ref()).code(code);
                 let event = event.detail(self.fault_detail.as_deref());
                 self.obtained.map_or(event.clone(), |level| event.level(level))
             });
@@ -194,7 +226,8 @@ impl<'m> Trail<'m> {
 
     fn tell_reuse(&mut self, login: &Login) {
         if let Some((idp, subject, level)) = self.reused.take() {
-            self.audit().tell(|| of(Name::SessionReused, login).idp(&idp).subject(&subject).level(level));
+            self.audit()
+                .tell(|| of(Name::SessionReused, login).idp(&idp).subject(&subject).level(level));
         }
     }
 
@@ -216,7 +249,12 @@ fn refusal(login: &Login, answer: &Answer, before: &str) -> Option<ErrorCode> {
         Answer::Problem(problem) => Some(problem.code),
         Answer::Blocked(banner) => Some(banner.code),
         Answer::Choice { banner } => banner.as_ref().map(|banner| banner.code),
-        Answer::ServiceProvider { .. } if before != login.state.name() => login.end().and_then(Result::err),
-        Answer::ServiceProvider { .. } | Answer::Leave { .. } | Answer::ToConsent | Answer::Consent(_) => None,
+        Answer::ServiceProvider { .. } if before != login.state.name() => {
+            login.end().and_then(Result::err)
+        }
+        Answer::ServiceProvider { .. }
+        | Answer::Leave { .. }
+        | Answer::ToConsent
+        | Answer::Consent(_) => None,
     }
 }

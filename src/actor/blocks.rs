@@ -117,9 +117,15 @@ impl Blocks {
     /// # Errors
     /// Nothing has changed then.
     pub async fn add(&self, block: Block) -> Result<(Commanded, Survival), Unchanged> {
-        let added = Commanded { id: SupportId::fresh(self.0.env.entropy()).to_string(), set_at: self.now(), block };
+        let added = Commanded {
+            id: SupportId::fresh(self.0.env.entropy()).to_string(),
+            set_at: self.now(),
+            block,
+        };
         let one = added.clone();
-        let done = self.change(move |blocks| (blocks.len() < MOST).then(|| blocks.push(one.clone()))).await?;
+        let done = self
+            .change(move |blocks| (blocks.len() < MOST).then(|| blocks.push(one.clone())))
+            .await?;
         done.map(|((), survival)| (added, survival)).ok_or(Unchanged::TooMany(TooMany))
     }
 
@@ -130,7 +136,10 @@ impl Blocks {
     /// Nothing has changed then.
     pub async fn remove(&self, id: &str) -> Result<Option<(Commanded, Survival)>, Unchanged> {
         let id = id.to_owned();
-        self.change(move |blocks| blocks.iter().position(|one| one.id == id).map(|at| blocks.remove(at))).await
+        self.change(move |blocks| {
+            blocks.iter().position(|one| one.id == id).map(|at| blocks.remove(at))
+        })
+        .await
     }
 
     /// `None`, where `change` makes none.
@@ -142,10 +151,15 @@ impl Blocks {
             return self.change_shared(store.as_ref(), change).await;
         }
         let blocks = self.clone();
-        tokio::task::spawn_blocking(move || blocks.change_alone(change)).await.map_err(|_| Unchanged::Interrupted)
+        tokio::task::spawn_blocking(move || blocks.change_alone(change))
+            .await
+            .map_err(|_| Unchanged::Interrupted)
     }
 
-    fn change_alone<T>(&self, change: impl FnOnce(&mut Vec<Commanded>) -> Option<T>) -> Option<(T, Survival)> {
+    fn change_alone<T>(
+        &self,
+        change: impl FnOnce(&mut Vec<Commanded>) -> Option<T>,
+    ) -> Option<(T, Survival)> {
         let inner = &self.0;
         let _alone = inner.writing.lock().unwrap_or_else(PoisonError::into_inner);
         let mut blocks = Vec::clone(&self.all());
@@ -156,7 +170,8 @@ impl Blocks {
         let blocks = Arc::new(blocks);
         // First the effect, then the disk, which may be slow, or full.
         inner.current.store(Arc::new(Known { revision: 0, blocks: Arc::clone(&blocks) }));
-        let survival = file::write(&inner.path, &blocks).map_or_else(Survival::Lost, |()| Survival::Kept);
+        let survival =
+            file::write(&inner.path, &blocks).map_or_else(Survival::Lost, |()| Survival::Kept);
         Some((made, survival))
     }
 }
@@ -168,6 +183,4 @@ impl std::fmt::Debug for Blocks {
 }
 
 #[cfg(test)]
-pub(crate) mod shared_tests;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;

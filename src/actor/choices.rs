@@ -56,17 +56,26 @@ impl Connectors {
     /// Every connector in the service provider's order, those that it doesn't name by name in this language, with what
     /// stands in the way; those in trouble last. Else nothing is sorted here: there may be hundreds, and each login asks.
     #[must_use]
-    pub fn choices(&self, client_id: &ClientId, demand: Demand, language: &str) -> Vec<ChoiceEntry> {
+    pub fn choices(
+        &self,
+        client_id: &ClientId,
+        demand: Demand,
+        language: &str,
+    ) -> Vec<ChoiceEntry> {
         let federation = self.federation.load();
         let unnamed = Order::default();
         let order = federation.active(client_id).map_or(&unnamed, |service| service.order.as_ref());
-        let known = order.over(federation.lineup().in_language(language)).filter_map(|id| Some((id, federation.connector(id)?)));
+        let known = order
+            .over(federation.lineup().in_language(language))
+            .filter_map(|id| Some((id, federation.connector(id)?)));
         let at_once = self.at_once();
         let entry = |(id, facts): (&ConnectorId, &Arc<ConnectorFacts>)| {
             let standing = self.standing(id);
-            let closed = gate::may(&at_once.facts(&federation, client_id, id), At::Asked(demand)).err();
+            let closed =
+                gate::may(&at_once.facts(&federation, client_id, id), At::Asked(demand)).err();
             let obstacle = closed.map(|closed| Obstacle::of(closed, || self.word(client_id, id)));
-            let obstacle = obstacle.or((standing == Standing::Failing).then_some(Obstacle::Failing));
+            let obstacle =
+                obstacle.or((standing == Standing::Failing).then_some(Obstacle::Failing));
             ChoiceEntry { id: id.clone(), shown: Arc::clone(&facts.shown), obstacle, standing }
         };
         let mut choices: Vec<ChoiceEntry> = known.map(entry).collect();

@@ -103,7 +103,10 @@ impl ConnectorActor {
     ) -> Self {
         let calls = Arc::new(Semaphore::new(limits.calls));
         let places = Arc::new(Semaphore::new(limits.calls.saturating_add(limits.queue)));
-        Self { desk: Arc::new(Desk { id, connector, limits, calls, places, health, surroundings }), live: None }
+        Self {
+            desk: Arc::new(Desk { id, connector, limits, calls, places, health, surroundings }),
+            live: None,
+        }
     }
 
     /// Has the actor started, and gives the way to it.
@@ -165,7 +168,11 @@ impl Desk {
         }
         // Before anything is waited for.
         if self.health.refuses(call, env.now()) {
-            return Err(self.spared(call, ErrorCode::IdpInTrouble, "it has failed several times and is left alone for a moment"));
+            return Err(self.spared(
+                call,
+                ErrorCode::IdpInTrouble,
+                "it has failed several times and is left alone for a moment",
+            ));
         }
         // The one call that nobody waits for takes no place from those that somebody does.
         let _room = match call {
@@ -175,13 +182,19 @@ impl Desk {
             }
         };
         let Some(pass) = self.health.admit(call, env.now()) else {
-            return Err(self.spared(call, ErrorCode::IdpInTrouble, "it has failed while this call waited"));
+            return Err(self.spared(
+                call,
+                ErrorCode::IdpInTrouble,
+                "it has failed while this call waited",
+            ));
         };
         let started = Instant::now();
-        let outcome = tokio::time::timeout(STEP_LIMIT, work(Arc::clone(&self)))
-            .await
-            .unwrap_or_else(|_| Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the step took too long")));
-        let (told, took) = (outcome.as_ref().map(|_| ()).map_err(|fault| fault.code), started.elapsed());
+        let outcome =
+            tokio::time::timeout(STEP_LIMIT, work(Arc::clone(&self))).await.unwrap_or_else(|_| {
+                Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the step took too long"))
+            });
+        let (told, took) =
+            (outcome.as_ref().map(|_| ()).map_err(|fault| fault.code), started.elapsed());
         self.surroundings.metrics.connector_call(&self.id, label(call), told, took);
         self.judge(call, told);
         log_turn(&self.id, pass.settle(told, network, took, env.now()));
@@ -190,10 +203,17 @@ impl Desk {
 
     /// A place among the calls under way: at once, or after a short wait among few others.
     async fn room(&self) -> Result<(OwnedSemaphorePermit, OwnedSemaphorePermit), &'static str> {
-        let place = Arc::clone(&self.places).try_acquire_owned().map_err(|_| "too many calls are under way and waiting")?;
+        let place = Arc::clone(&self.places)
+            .try_acquire_owned()
+            .map_err(|_| "too many calls are under way and waiting")?;
         let turn = match Arc::clone(&self.calls).try_acquire_owned() {
             Ok(turn) => Ok(turn),
-            Err(_) => match tokio::time::timeout(self.limits.wait, Arc::clone(&self.calls).acquire_owned()).await {
+            Err(_) => match tokio::time::timeout(
+                self.limits.wait,
+                Arc::clone(&self.calls).acquire_owned(),
+            )
+            .await
+            {
                 Ok(Ok(turn)) => Ok(turn),
                 Ok(Err(_)) | Err(_) => Err("no call under way has ended while this one waited"),
             },
@@ -207,7 +227,9 @@ impl Desk {
         let started = Instant::now();
         let (call, asked) = match &probe {
             Probe::Documents => (Call::Probe, self.connector.probe()),
-            Probe::Login { redirect_uri } => (Call::LoginProbe, self.connector.probe_login(redirect_uri)),
+            Probe::Login { redirect_uri } => {
+                (Call::LoginProbe, self.connector.probe_login(redirect_uri))
+            }
         };
         let late = || Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the probe took too long"));
         let outcome = tokio::time::timeout(PROBE_LIMIT, asked).await.unwrap_or_else(|_| late());
@@ -254,13 +276,18 @@ pub(super) fn log_turn(connector: &ConnectorId, turn: Option<Turn>) {
     let Some(Turn { to, cause, tally, reasons }) = turn else { return };
     match cause {
         Some(cause) => {
-            let reasons: Vec<_> = reasons.iter().map(|(code, times)| format!("{} {times}", code.entry().code)).collect();
+            let reasons: Vec<_> = reasons
+                .iter()
+                .map(|(code, times)| format!("{} {times}", code.entry().code))
+                .collect();
             tracing::error!(
                 %connector, cause = cause.label(), failed = tally.ill, well = tally.well, reasons = reasons.join(", "),
                 "circuit opened: the identity provider fails, and is not offered until a probe finds it working"
             );
         }
-        None => tracing::info!(%connector, circuit = to.label(), "circuit changed: the identity provider is offered again"),
+        None => {
+            tracing::info!(%connector, circuit = to.label(), "circuit changed: the identity provider is offered again")
+        }
     }
 }
 
@@ -307,7 +334,9 @@ impl ConnectorHandle {
         metrics.connector_breaker(id, view.condition.label(), &super::health::Condition::LABELS);
         metrics.connector_failure_ratio(id, view.tally.failure_ratio());
         if let Some(latency) = view.latency {
-            for (quantile, within) in [("0.5", latency.p50), ("0.95", latency.p95), ("0.99", latency.p99)] {
+            for (quantile, within) in
+                [("0.5", latency.p50), ("0.95", latency.p95), ("0.99", latency.p99)]
+            {
                 metrics.connector_latency(id, quantile, within);
             }
         }
@@ -361,11 +390,17 @@ impl ConnectorHandle {
         M: Asked + Message<Result = Result<T, ConnectorFault>> + Send + 'static,
         T: Send + 'static,
     {
-        match self.address.send(Posted { message, at: Instant::now(), scope: trace::current() }).timeout(self.patience).await {
+        match self
+            .address
+            .send(Posted { message, at: Instant::now(), scope: trace::current() })
+            .timeout(self.patience)
+            .await
+        {
             Ok(outcome) => outcome,
-            Err(MailboxError::Timeout) => {
-                Err(ConnectorFault::new(ErrorCode::IdpTimeout, "the connector's actor said nothing in time"))
-            }
+            Err(MailboxError::Timeout) => Err(ConnectorFault::new(
+                ErrorCode::IdpTimeout,
+                "the connector's actor said nothing in time",
+            )),
             Err(MailboxError::Closed) => Err(died()),
         }
     }
@@ -376,5 +411,4 @@ fn died() -> ConnectorFault {
 }
 
 #[cfg(test)]
-#[path = "connector_tests.rs"]
 mod tests;

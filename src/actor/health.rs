@@ -6,8 +6,6 @@
 
 mod blame;
 mod circuit;
-#[cfg(test)]
-mod evidence_tests;
 mod login_failures;
 mod probe_record;
 #[cfg(test)]
@@ -111,7 +109,11 @@ impl Health {
     pub fn admit(self: &Arc<Self>, call: Call, now: Timestamp) -> Option<Pass> {
         let state = self.state();
         let is_open = state.circuit.condition(now) == Condition::Open;
-        (!is_open || call == Call::Warm).then(|| Pass { health: Arc::clone(self), call, epoch: state.circuit.epoch() })
+        (!is_open || call == Call::Warm).then(|| Pass {
+            health: Arc::clone(self),
+            call,
+            epoch: state.circuit.epoch(),
+        })
     }
 
     /// Whether [`Self::admit`] would refuse; takes nothing.
@@ -134,7 +136,12 @@ impl Health {
     pub fn view(&self, now: Timestamp) -> View {
         let state = self.state();
         let (tally, latency) = (state.window.tally(now), state.window.latency(now));
-        View { condition: state.circuit.condition(now), tally, latency, reasons: state.window.reasons(now) }
+        View {
+            condition: state.circuit.condition(now),
+            tally,
+            latency,
+            reasons: state.window.reasons(now),
+        }
     }
 
     /// True the first time that `what` is told; never for more than a few things, for a stranger chooses them.
@@ -153,7 +160,9 @@ impl Health {
     pub fn in_use_since(&self, now: Timestamp) -> Option<Timestamp> {
         let used_at = self.used_at.load(Ordering::Relaxed);
         let failing_since = self.state().documents.failing.map(|failing| failing.since);
-        let reference = failing_since.filter(|since| is_within(*since, IN_USE_WHILE_FAILING, now)).unwrap_or(now);
+        let reference = failing_since
+            .filter(|since| is_within(*since, IN_USE_WHILE_FAILING, now))
+            .unwrap_or(now);
         let used_at = Timestamp::from_millis(used_at);
         (used_at > Timestamp::default() && reference.since(used_at) < IN_USE).then_some(used_at)
     }
@@ -173,7 +182,11 @@ impl Health {
             Some(Cause::Documents) => false,
             None if state.login_probe.failing.is_some() => !is_recent(CONFIRM_LOGIN_PROBE),
             None if state.logins_suspected => !is_recent(SUSPICION_LOGIN_PROBE),
-            None => !state.answers_made_up_codes && state.login_failures.has_succeeded() && !is_recent(BASELINE_LOGIN_PROBE),
+            None => {
+                !state.answers_made_up_codes
+                    && state.login_failures.has_succeeded()
+                    && !is_recent(BASELINE_LOGIN_PROBE)
+            }
         }
     }
 
@@ -181,8 +194,9 @@ impl Health {
     pub fn evidence(&self, now: Timestamp) -> Evidence {
         let state = self.state();
         let State { documents, login_probe, .. } = *state;
-        let condemning =
-            |record: ProbeRecord, cause| record.failing.filter(Failing::is_condemning).map(|failing| (cause, failing.since));
+        let condemning = |record: ProbeRecord, cause| {
+            record.failing.filter(Failing::is_condemning).map(|failing| (cause, failing.since))
+        };
         let quorum = match state.circuit.condition(now) {
             Condition::HalfOpen => HALF_OPEN_QUORUM,
             Condition::Closed | Condition::Open => QUORUM,
@@ -194,7 +208,12 @@ impl Health {
             documents_at: documents.succeeded_at,
             condemned: condemning(documents, Cause::Documents)
                 .or_else(|| condemning(login_probe, Cause::LoginProbe))
-                .or_else(|| state.login_failures.quorum(quorum, successes, now).map(|since| (Cause::Logins, since))),
+                .or_else(|| {
+                    state
+                        .login_failures
+                        .quorum(quorum, successes, now)
+                        .map(|since| (Cause::Logins, since))
+                }),
             is_open: state.circuit.condition(now) == Condition::Open,
         }
     }
@@ -220,7 +239,13 @@ impl Health {
     }
 
     /// Records what a probe of the documents came to. `declared`: it says itself that it is unavailable.
-    pub fn record_documents(&self, outcome: ProbeOutcome, declared: bool, took: Duration, now: Timestamp) -> Option<Turn> {
+    pub fn record_documents(
+        &self,
+        outcome: ProbeOutcome,
+        declared: bool,
+        took: Duration,
+        now: Timestamp,
+    ) -> Option<Turn> {
         self.change(now, |state| {
             state.documents.record(outcome, declared, now);
             match outcome {
@@ -228,7 +253,9 @@ impl Health {
                     state.window.record(now, Call::Probe, Ok(()), took);
                     state.close_if(Cause::Documents);
                 }
-                ProbeOutcome::Failed(code) => state.window.record(now, Call::Probe, Err(code), took),
+                ProbeOutcome::Failed(code) => {
+                    state.window.record(now, Call::Probe, Err(code), took)
+                }
                 ProbeOutcome::Inconclusive => {}
             }
         })
@@ -236,11 +263,20 @@ impl Health {
 
     /// Records what a made-up code came to. A wrong answer counts only where a right one was seen before; where none was, it
     /// ends a run of probes without an answer.
-    pub fn record_login_probe(&self, outcome: ProbeOutcome, took: Duration, now: Timestamp) -> Option<Turn> {
+    pub fn record_login_probe(
+        &self,
+        outcome: ProbeOutcome,
+        took: Duration,
+        now: Timestamp,
+    ) -> Option<Turn> {
         self.change(now, |state| {
             state.logins_suspected = false;
             let outcome = match outcome {
-                ProbeOutcome::Failed(code) if !state.answers_made_up_codes && !is_no_answer(code) => ProbeOutcome::Inconclusive,
+                ProbeOutcome::Failed(code)
+                    if !state.answers_made_up_codes && !is_no_answer(code) =>
+                {
+                    ProbeOutcome::Inconclusive
+                }
                 other => other,
             };
             state.login_probe.record(outcome, false, now);
@@ -255,7 +291,9 @@ impl Health {
                     state.login_probe.failing = None;
                     state.circuit.half_open_after_login_probe(now);
                 }
-                ProbeOutcome::Failed(code) => state.window.record(now, Call::LoginProbe, Err(code), took),
+                ProbeOutcome::Failed(code) => {
+                    state.window.record(now, Call::LoginProbe, Err(code), took)
+                }
             }
         })
     }
@@ -267,7 +305,12 @@ impl Health {
     }
 
     /// Takes over what another hub's prober has found.
-    pub fn adopt_documents(&self, failing: Option<Failing>, alive_at: Option<Timestamp>, now: Timestamp) -> Option<Turn> {
+    pub fn adopt_documents(
+        &self,
+        failing: Option<Failing>,
+        alive_at: Option<Timestamp>,
+        now: Timestamp,
+    ) -> Option<Turn> {
         self.change(now, |state| {
             state.documents.failing = failing;
             if failing.is_none() {
@@ -285,7 +328,12 @@ impl Health {
         if before == to {
             return None;
         }
-        let turn = Turn { to, cause: state.circuit.cause(), tally: state.window.tally(now), reasons: state.window.reasons(now) };
+        let turn = Turn {
+            to,
+            cause: state.circuit.cause(),
+            tally: state.window.tally(now),
+            reasons: state.window.reasons(now),
+        };
         if to == Condition::Closed {
             state.window.forgive();
         }
@@ -352,7 +400,9 @@ impl Pass {
             }),
             Verdict::Ill(code) if call.is_a_login() => health.change(now, |state| {
                 let is_current = epoch == state.circuit.epoch();
-                let is_new = network.is_none_or(|network| is_current && state.login_failures.record_failure(network, now));
+                let is_new = network.is_none_or(|network| {
+                    is_current && state.login_failures.record_failure(network, now)
+                });
                 state.logins_suspected |= is_current;
                 if is_new {
                     state.window.record(now, call, Err(code), took);

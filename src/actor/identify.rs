@@ -20,7 +20,11 @@ const PATIENCE: Duration = register::LIMIT.saturating_add(Duration::from_millis(
 
 /// # Errors
 /// The catalogue's Y01 codes: the person can't be identified, or the register can't be asked.
-pub(super) async fn identify(means: &Means, login: &Login, authentication: Authentication) -> Result<Proven, Unidentified> {
+pub(super) async fn identify(
+    means: &Means,
+    login: &Login,
+    authentication: Authentication,
+) -> Result<Proven, Unidentified> {
     let support_id = login.ticket.support_id.as_str();
     let pivot = Identity::from_claims(&authentication.claims, &means.identity_rules).map_err(|fault| {
         tracing::warn!(support_id, connector = %authentication.connector, %fault, "the identity breaks the rules");
@@ -28,7 +32,9 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     })?;
     let (identity, source) = match means.identity_source {
         IdentitySource::Provider => (pivot, Source::Provider),
-        IdentitySource::Register => (confirm(means, login, &authentication, pivot).await?, Source::Register),
+        IdentitySource::Register => {
+            (confirm(means, login, &authentication, pivot).await?, Source::Register)
+        }
     };
     let request = &login.ticket.request;
     let subject = subject(means, &request.client_id, &authentication, &identity)?;
@@ -37,25 +43,53 @@ pub(super) async fn identify(means: &Means, login: &Login, authentication: Authe
     // What the identity provider said has served; from here on only what the rules and the register made of it.
     let authentication = Authentication { claims: serde_json::Map::new(), ..authentication };
     let level = authentication.level;
-    Ok(Proven { authentication, level, identity, subject, source, evidence, claims, consented: false, session: None })
+    Ok(Proven {
+        authentication,
+        level,
+        identity,
+        subject,
+        source,
+        evidence,
+        claims,
+        consented: false,
+        session: None,
+    })
 }
 
 /// What the methods that were told of are worth. What is dropped of them is an operator's concern, never the person's.
-fn evidence(means: &Means, support_id: &str, authentication: &Authentication) -> Result<Evidence, ErrorCode> {
+fn evidence(
+    means: &Means,
+    support_id: &str,
+    authentication: &Authentication,
+) -> Result<Evidence, ErrorCode> {
     let connector = &authentication.connector;
     let federation = means.federation.load();
     let configured = federation.connector(connector).ok_or(ErrorCode::IdpUnknown)?;
-    let Gathered { evidence, dropped, unknown } = Evidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
+    let Gathered { evidence, dropped, unknown } =
+        Evidence::gather(&authentication.amr, &configured.amr, &configured.mfa);
     for (reason, count) in &dropped {
         means.metrics.amr_dropped(connector, reason.label(), *count);
     }
-    let amr = evidence.stated(&means.grants.amr_marker).iter().map(ToString::to_string).collect::<Vec<_>>().join(", ");
-    let told = dropped.iter().map(|(reason, count)| format!("{} {count}", reason.label())).collect::<Vec<_>>().join(", ");
+    let amr = evidence
+        .stated(&means.grants.amr_marker)
+        .iter()
+        .map(ToString::to_string)
+        .collect::<Vec<_>>()
+        .join(", ");
+    let told = dropped
+        .iter()
+        .map(|(reason, count)| format!("{} {count}", reason.label()))
+        .collect::<Vec<_>>()
+        .join(", ");
     tracing::debug!(support_id, %connector, amr, dropped = told, "the authentication's methods");
     // Every login would say the same again, and is counted: the first tells the operator.
     if let Ok(handle) = means.connectors.handle(connector) {
-        let reasons = dropped.keys().filter(|reason| **reason != Dropped::Unknown).map(|reason| reason.label().to_owned());
-        let texts = unknown.iter().map(|value| format!("unknown {}", printable(value))).chain(reasons);
+        let reasons = dropped
+            .keys()
+            .filter(|reason| **reason != Dropped::Unknown)
+            .map(|reason| reason.label().to_owned());
+        let texts =
+            unknown.iter().map(|value| format!("unknown {}", printable(value))).chain(reasons);
         let news: Vec<_> = texts.filter(|text| handle.health().is_news(text)).collect();
         if !news.is_empty() {
             let dropped = news.join(", ");
@@ -71,7 +105,12 @@ fn printable(text: &str) -> String {
 }
 
 /// The register's own data is what the service provider gets, plus the contact data that only the IdP has.
-async fn confirm(means: &Means, login: &Login, authentication: &Authentication, pivot: Identity) -> Result<Identity, ErrorCode> {
+async fn confirm(
+    means: &Means,
+    login: &Login,
+    authentication: &Authentication,
+    pivot: Identity,
+) -> Result<Identity, ErrorCode> {
     let (support_id, connector) = (&login.ticket.support_id, &authentication.connector);
     means.grants.audit.tell(|| audited::of(Name::RegisterAsked, login).idp(connector));
     let confirmed = look_up(means, support_id, pivot).await;
@@ -82,7 +121,11 @@ async fn confirm(means: &Means, login: &Login, authentication: &Authentication, 
     confirmed
 }
 
-async fn look_up(means: &Means, support_id: &SupportId, pivot: Identity) -> Result<Identity, ErrorCode> {
+async fn look_up(
+    means: &Means,
+    support_id: &SupportId,
+    pivot: Identity,
+) -> Result<Identity, ErrorCode> {
     let register = means.register.as_ref().ok_or(ErrorCode::RegisterUnavailable)?;
     let started = tokio::time::Instant::now();
     let mut span = trace::span("register lookup").to(Party::Register);
@@ -101,12 +144,21 @@ async fn look_up(means: &Means, support_id: &SupportId, pivot: Identity) -> Resu
         code
     })?;
     let identity = answer.into_identity().inspect_err(|code| {
-        tracing::warn!(support_id, code = code.entry().code, outcome, "the register did not confirm the identity");
+        tracing::warn!(
+            support_id,
+            code = code.entry().code,
+            outcome,
+            "the register did not confirm the identity"
+        );
     })?;
     Ok(identity.with_contact_of(&pivot))
 }
 
-async fn ask(register: &dyn Register, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault> {
+async fn ask(
+    register: &dyn Register,
+    pivot: &Identity,
+    support_id: &SupportId,
+) -> Result<Answer, RegisterFault> {
     let answer = tokio::time::timeout(PATIENCE, register.identify(pivot, support_id)).await;
     answer.unwrap_or_else(|_| Err(RegisterFault::Unavailable("no answer in time".to_owned())))
 }

@@ -46,7 +46,15 @@ pub(super) struct Take {
 
 impl LoginActor {
     pub(super) fn new(hash: InteractionHash, means: Arc<Means>) -> Self {
-        Self { hash, means, cached: None, running: false, queue: VecDeque::new(), stepped: 0, live: None }
+        Self {
+            hash,
+            means,
+            cached: None,
+            running: false,
+            queue: VecDeque::new(),
+            stepped: 0,
+            live: None,
+        }
     }
 
     /// Runs the next step of the queue beside the mailbox. A duplicate that waited finds the state that the first
@@ -60,10 +68,12 @@ impl LoginActor {
         };
         self.running = true;
         self.stepped += 1;
-        let (means, hash, cached) = (Arc::clone(&self.means), self.hash.clone(), self.cached.take());
+        let (means, hash, cached) =
+            (Arc::clone(&self.means), self.hash.clone(), self.cached.take());
         let scope = step.scope.clone();
         // Boxed at once: it is large, and each wrapper would copy it.
-        let work = scope.run(Box::pin(async move { steps::drive(&means, &hash, cached, step).await }));
+        let work =
+            scope.run(Box::pin(async move { steps::drive(&means, &hash, cached, step).await }));
         ctx.spawn(work.into_actor(self).map(move |(cached, outcome), actor, ctx| {
             actor.cached = cached;
             actor.running = false;

@@ -114,7 +114,9 @@ impl StoredLogin {
     /// Returns whether the login can still go on.
     #[must_use]
     pub fn is_live(&self, now: Timestamp) -> bool {
-        now < self.0.ticket.expires_at && !self.0.is_over() && !matches!(self.0.state, State::Failed(_))
+        now < self.0.ticket.expires_at
+            && !self.0.is_over()
+            && !matches!(self.0.state, State::Failed(_))
     }
 }
 
@@ -201,13 +203,15 @@ impl Logins {
             let admitted = means.unauthenticated.admit(&hash, (network, value.len()), used, now);
             for (displaced, version) in admitted.map_err(|_| Unserved(ErrorCode::NetworkCrowded))? {
                 // If the store is away, the insertion says so.
-                let _removed = means.store.remove_version(&steps::key(&displaced), version, now).await;
+                let _removed =
+                    means.store.remove_version(&steps::key(&displaced), version, now).await;
             }
         }
         // The page is fetched at once: a login that nobody looks at ends soon.
         let unread_until = Some(unseen_end(&login.ticket));
         let stored_until = steps::keep_until(&login, now);
-        let draft = Draft { value, expires_at: stored_until, unread_until, families: Arc::default() };
+        let draft =
+            Draft { value, expires_at: stored_until, unread_until, families: Arc::default() };
         if let Err(fault) = means.store.insert(steps::key(&hash), draft, now).await {
             means.unauthenticated.remove(&hash);
             return Err(Unserved(store_code(&fault)));
@@ -216,7 +220,9 @@ impl Logins {
         means.ongoing.sweep(now, &means.metrics);
         means.ongoing.moved(unseen_end(&login.ticket), None, Spot::of(&login));
         let audit = &means.grants.audit;
-        audit.tell(|| audited::of(Name::AuthorizationReceived, &login).level(login.ticket.request.level));
+        audit.tell(|| {
+            audited::of(Name::AuthorizationReceived, &login).level(login.ticket.request.level)
+        });
         Ok(Opened { cookie: Secret::new(cookie), hash, expires_at })
     }
 
@@ -224,7 +230,12 @@ impl Logins {
     ///
     /// # Errors
     /// `Unknown` for a login that never was or is over; `Interrupted` when waiting took too long; the hub's own.
-    pub async fn step(&self, hash: &InteractionHash, request: Request, session: Option<Secret<String>>) -> Result<Reply, Ended> {
+    pub async fn step(
+        &self,
+        hash: &InteractionHash,
+        request: Request,
+        session: Option<Secret<String>>,
+    ) -> Result<Reply, Ended> {
         let place = self.admission.enter().map_err(Ended::Hub)?;
         let (logins, hash) = (self.clone(), hash.clone());
         let (reply, outcome) = oneshot::channel();
@@ -250,7 +261,9 @@ impl Logins {
     /// arbiters stop.
     pub async fn rest(&self, limit: Duration) {
         if !self.admission.close(limit).await {
-            tracing::warn!("some login steps were still under way at the end; their browsers can take them again");
+            tracing::warn!(
+                "some login steps were still under way at the end; their browsers can take them again"
+            );
         }
     }
 
@@ -259,7 +272,12 @@ impl Logins {
     /// # Errors
     /// `StoreUnavailable`: it can't be told whether there is such a login.
     pub async fn glance(&self, hash: &InteractionHash) -> Result<Option<Standing>, ErrorCode> {
-        let found = self.means.store.load(&steps::key(hash), self.means.env.now()).await.map_err(|fault| store_code(&fault))?;
+        let found = self
+            .means
+            .store
+            .load(&steps::key(hash), self.means.env.now())
+            .await
+            .map_err(|fault| store_code(&fault))?;
         Ok(found.map(stored_login).transpose()?.map(|login| login.standing()))
     }
 
@@ -268,19 +286,32 @@ impl Logins {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn load_many(&self, hashes: &[InteractionHash]) -> Result<Vec<Option<StoredLogin>>, ErrorCode> {
+    pub async fn load_many(
+        &self,
+        hashes: &[InteractionHash],
+    ) -> Result<Vec<Option<StoredLogin>>, ErrorCode> {
         let keys: Vec<_> = hashes.iter().map(steps::key).collect();
-        let found = self.means.store.load_many(&keys, self.means.env.now()).await.map_err(|fault| store_code(&fault))?;
+        let found = self
+            .means
+            .store
+            .load_many(&keys, self.means.env.now())
+            .await
+            .map_err(|fault| store_code(&fault))?;
         Ok(found.into_iter().map(|record| stored_login(record?).ok()).collect())
     }
 
     async fn ask(&self, hash: &InteractionHash, step: BrowserStep) -> Result<Reply, Ended> {
         // An actor that has just passivated leaves its address behind; the second try starts a new one.
-        if let Ok(outcome) = self.actor(hash).send(Take { step: step.clone(), sent: Instant::now() }).await {
+        if let Ok(outcome) =
+            self.actor(hash).send(Take { step: step.clone(), sent: Instant::now() }).await
+        {
             return outcome;
         }
         self.forget(hash);
-        self.actor(hash).send(Take { step, sent: Instant::now() }).await.unwrap_or(Err(Ended::Interrupted))
+        self.actor(hash)
+            .send(Take { step, sent: Instant::now() })
+            .await
+            .unwrap_or(Err(Ended::Interrupted))
     }
 
     fn actor(&self, hash: &InteractionHash) -> Addr<LoginActor> {

@@ -55,7 +55,8 @@ impl Logouts {
             None => None,
         };
         let holder = session.as_ref().zip(named).and_then(|(session, hint)| {
-            identify::subject(means, &hint.audience, &authentication_of(session), &session.identity).ok()
+            identify::subject(means, &hint.audience, &authentication_of(session), &session.identity)
+                .ok()
         });
         let live = session.as_ref().map(|session| Live { session, holder: holder.as_ref() });
         Ok((judge(named, live), session))
@@ -66,12 +67,22 @@ impl Logouts {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn recognize_encrypted_hint(&self, hint: &str, cookie: &Secret<String>) -> Result<Option<Hint>, ErrorCode> {
+    pub async fn recognize_encrypted_hint(
+        &self,
+        hint: &str,
+        cookie: &Secret<String>,
+    ) -> Result<Option<Hint>, ErrorCode> {
         let Some(session) = self.means.grants.session(cookie).await? else { return Ok(None) };
         let Some(key) = &session.hint_key else { return Ok(None) };
         let audience = session.participants().find(|audience| Mark { key, audience }.is_on(hint));
         Ok(audience.and_then(|audience| {
-            let user = identify::subject(&self.means, audience, &authentication_of(&session), &session.identity).ok()?;
+            let user = identify::subject(
+                &self.means,
+                audience,
+                &authentication_of(&session),
+                &session.identity,
+            )
+            .ok()?;
             Some(Hint { audience: audience.clone(), user })
         }))
     }
@@ -124,13 +135,23 @@ impl Logouts {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn repeat(&self, cookie: &Secret<String>, destination: &Destination) -> Result<Departed, ErrorCode> {
+    pub async fn repeat(
+        &self,
+        cookie: &Secret<String>,
+        destination: &Destination,
+    ) -> Result<Departed, ErrorCode> {
         let earlier = self.means.grants.departure(cookie, destination).await?;
-        Ok(earlier.and_then(|url| Url::parse(&url).ok()).map_or(Departed::Already, Departed::ToProvider))
+        Ok(earlier
+            .and_then(|url| Url::parse(&url).ok())
+            .map_or(Departed::Already, Departed::ToProvider))
     }
 
     /// The identity provider's logout address, if it has one, is on, and can be asked for it.
-    async fn provider_of(&self, connector: &ConnectorId, farewell: Option<Farewell>) -> Option<Url> {
+    async fn provider_of(
+        &self,
+        connector: &ConnectorId,
+        farewell: Option<Farewell>,
+    ) -> Option<Url> {
         let handle = self.means.connectors.enabled(connector)?;
         let answer = handle.end(farewell?).await;
         answer.inspect_err(|fault| tracing::warn!(%connector, %fault, "the identity provider is not told of a logout")).ok()?

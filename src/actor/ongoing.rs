@@ -128,7 +128,12 @@ impl Counts {
             Ok(0) => {}
             Ok(times) => {
                 metrics.logins_abandoned(spot.state, times);
-                metrics.login_ended(Outcome::Abandoned, &spot.service, spot.connector.as_ref(), times);
+                metrics.login_ended(
+                    Outcome::Abandoned,
+                    &spot.service,
+                    spot.connector.as_ref(),
+                    times,
+                );
             }
             Err(_) => drop(self.owed.insert(spot, left)),
         }
@@ -156,7 +161,8 @@ mod tests {
 
     #[test]
     fn a_login_that_nobody_came_back_to_is_counted_once_where_it_stood() {
-        let (ongoing, metrics, end) = (Ongoing::default(), metrics(), OPENED + Duration::from_secs(60));
+        let (ongoing, metrics, end) =
+            (Ongoing::default(), metrics(), OPENED + Duration::from_secs(60));
         ongoing.moved(end, None, Some(spot("choosing")));
         ongoing.moved(end, Some(&spot("choosing")), Some(spot("away")));
         ongoing.moved(end, None, Some(spot("choosing")));
@@ -169,9 +175,15 @@ mod tests {
             ongoing.report(end + GRACE + Duration::from_secs(1), &metrics);
             line(&metrics, "passerelle_logins_live{state=\"away\"} 0");
             line(&metrics, "passerelle_logins_abandoned_total{state=\"away\"} 1");
-            line(&metrics, "passerelle_login_outcomes_total{error=\"none\",outcome=\"abandoned\"} 1");
+            line(
+                &metrics,
+                "passerelle_login_outcomes_total{error=\"none\",outcome=\"abandoned\"} 1",
+            );
         }
-        assert!(!metrics.render().contains("abandoned_total{state=\"choosing\"}"), "one that ended was counted");
+        assert!(
+            !metrics.render().contains("abandoned_total{state=\"choosing\"}"),
+            "one that ended was counted"
+        );
     }
 
     #[test]

@@ -7,11 +7,7 @@
 mod schedule;
 mod sharing;
 #[cfg(test)]
-mod sharing_tests;
-#[cfg(test)]
 mod tests;
-#[cfg(test)]
-mod way_out_tests;
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -119,8 +115,11 @@ impl Prober {
     /// Exchanges what is known with hubs that share the store.
     async fn sync(&self) {
         let Some(lease) = &self.lease else { return };
-        let probed: Vec<(ConnectorId, Arc<Health>)> =
-            self.probed(self.env.now()).into_iter().map(|one| (one.id, Arc::clone(one.handle.health()))).collect();
+        let probed: Vec<(ConnectorId, Arc<Health>)> = self
+            .probed(self.env.now())
+            .into_iter()
+            .map(|one| (one.id, Arc::clone(one.handle.health())))
+            .collect();
         lease.sync(&probed, self.env.now()).await;
     }
 
@@ -149,7 +148,10 @@ impl Prober {
             if health.take_documents_suspicion() {
                 schedule.hurry(&id, now);
             }
-            if role == Role::Prober && room > 0 && schedule.begin_documents(&id, health.in_use_since(now).is_some(), now) {
+            if role == Role::Prober
+                && room > 0
+                && schedule.begin_documents(&id, health.in_use_since(now).is_some(), now)
+            {
                 room -= 1;
                 due.push(Due { id: id.clone(), handle: handle.clone(), probe: Probe::Documents });
             }
@@ -166,7 +168,8 @@ impl Prober {
         let ProbeReport { retry_after } = handle.probe(probe).await;
         let now = self.env.now();
         let health = handle.health();
-        let confirm = !is_login && health.documents_failing().is_some_and(|failing| !failing.is_condemning());
+        let confirm =
+            !is_login && health.documents_failing().is_some_and(|failing| !failing.is_condemning());
         let mut schedule = self.schedule.lock().unwrap_or_else(PoisonError::into_inner);
         schedule.finish(&id, is_login, confirm, retry_after, now);
     }
@@ -192,7 +195,10 @@ impl Prober {
         self.metrics.way_out_down(all_fail);
         if was_down && !all_fail {
             // One whose circuit is open had failed before: that was not the hub's own doing.
-            probed.iter().filter(|one| !one.evidence.is_open).for_each(|one| one.handle.health().forgive());
+            probed
+                .iter()
+                .filter(|one| !one.evidence.is_open)
+                .for_each(|one| one.handle.health().forgive());
             return true;
         }
         for Probed { id, handle, evidence } in &comparable {
@@ -210,9 +216,19 @@ impl Prober {
     }
 
     /// Whether something has worked since, so that the fault is not the hub's own.
-    fn has_witness(&self, probed: &[Probed], id: &ConnectorId, own: &Evidence, cause: Cause, since: Timestamp) -> bool {
+    fn has_witness(
+        &self,
+        probed: &[Probed],
+        id: &ConnectorId,
+        own: &Evidence,
+        cause: Cause,
+        since: Timestamp,
+    ) -> bool {
         let is_after = |at: Option<Timestamp>| at.is_some_and(|at| at >= since);
-        let others = probed.iter().filter(|other| other.id != *id).any(|other| is_after(other.evidence.alive_at));
+        let others = probed
+            .iter()
+            .filter(|other| other.id != *id)
+            .any(|other| is_after(other.evidence.alive_at));
         let shared = self.lease.as_ref().is_some_and(|lease| is_after(lease.alive_at()));
         others || shared || (cause != Cause::Documents && is_after(own.documents_at))
     }
@@ -220,13 +236,18 @@ impl Prober {
     /// Identity providers whose word would show whether a failure is the hub's own.
     fn missing_witnesses(&self, probed: &[Probed], schedule: &Schedule) -> Vec<ConnectorId> {
         let doubtful = |one: &&Probed| {
-            let since = one.evidence.failing_since.or(one.evidence.condemned.map(|(_, since)| since));
+            let since =
+                one.evidence.failing_since.or(one.evidence.condemned.map(|(_, since)| since));
             since.filter(|since| {
-                !one.evidence.is_open && !self.has_witness(probed, &one.id, &one.evidence, Cause::Documents, *since)
+                !one.evidence.is_open
+                    && !self.has_witness(probed, &one.id, &one.evidence, Cause::Documents, *since)
             })
         };
-        let Some(since) = probed.iter().filter_map(|one| doubtful(&one)).min() else { return Vec::new() };
-        let mut others: Vec<&Probed> = probed.iter().filter(|one| one.evidence.failing_since.is_none()).collect();
+        let Some(since) = probed.iter().filter_map(|one| doubtful(&one)).min() else {
+            return Vec::new();
+        };
+        let mut others: Vec<&Probed> =
+            probed.iter().filter(|one| one.evidence.failing_since.is_none()).collect();
         let asked = others.iter().filter(|one| schedule.was_asked_since(&one.id, since)).count();
         others.retain(|one| !schedule.was_asked_since(&one.id, since));
         // Those that worked last are the likeliest to work.
@@ -249,5 +270,8 @@ impl Prober {
 fn comparable(probed: &[Probed]) -> Vec<&Probed> {
     let latest = probed.iter().filter_map(|one| one.evidence.failing_since).max();
     let is_old = |since: Timestamp| latest.is_some_and(|latest| latest.since(since) > ONE_OUTAGE);
-    probed.iter().filter(|one| !(one.evidence.is_open && one.evidence.failing_since.is_some_and(is_old))).collect()
+    probed
+        .iter()
+        .filter(|one| !(one.evidence.is_open && one.evidence.failing_since.is_some_and(is_old)))
+        .collect()
 }

@@ -27,7 +27,10 @@ use crate::session::gate::{self, Closed};
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
-pub use blocked::{BlockRow, By, Circuit, ConnectorRow, ConnectorStanding, ConnectorState, HealthRow, NewBlock, Unset};
+pub use blocked::{
+    BlockRow, By, Circuit, ConnectorRow, ConnectorStanding, ConnectorState, HealthRow, NewBlock,
+    Unset,
+};
 
 /// How often the registry looks for connector actors that have died.
 const ROUND: Duration = Duration::from_secs(1);
@@ -104,7 +107,8 @@ impl Connectors {
 
     /// The connector's actor, unless its file switches it off, or a block for everybody is in force.
     pub(super) fn enabled(&self, id: &ConnectorId) -> Option<ConnectorHandle> {
-        let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled) && !self.is_blocked(id);
+        let is_on = self.federation.load().connector(id).is_some_and(|connector| connector.enabled)
+            && !self.is_blocked(id);
         self.actors.load().get(id).filter(|_| is_on).map(|entry| entry.handle.clone())
     }
 
@@ -118,9 +122,14 @@ impl Connectors {
     pub(super) fn probed(&self) -> Vec<(ConnectorId, ConnectorHandle)> {
         let (federation, actors) = (self.federation.load(), self.actors.load());
         let is_probed = |(id, entry): &(&ConnectorId, &Arc<Entry>)| {
-            entry.plan.connector.is_remote() && federation.connector(id).is_some_and(|connector| connector.enabled)
+            entry.plan.connector.is_remote()
+                && federation.connector(id).is_some_and(|connector| connector.enabled)
         };
-        actors.iter().filter(is_probed).map(|(id, entry)| (id.clone(), entry.handle.clone())).collect()
+        actors
+            .iter()
+            .filter(is_probed)
+            .map(|(id, entry)| (id.clone(), entry.handle.clone()))
+            .collect()
     }
 
     pub(super) fn connector(&self, id: &ConnectorId) -> Option<Arc<dyn Connector>> {
@@ -137,7 +146,9 @@ pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorI
             Some(_) => gate::ServiceProvider::Active,
             None => gate::ServiceProvider::Inactive,
         },
-        connector: federation.connector(id).map_or(gate::Connector::Unknown, |connector| state(connector)),
+        connector: federation
+            .connector(id)
+            .map_or(gate::Connector::Unknown, |connector| state(connector)),
         pairing: match service {
             Some(service) if !service.admitted.includes(id) => gate::Pairing::Blocked,
             Some(_) | None => gate::Pairing::Allowed,
@@ -148,7 +159,11 @@ pub fn gate_facts(federation: &Federation, client_id: &ClientId, id: &ConnectorI
 const fn state(connector: &ConnectorFacts) -> gate::Connector {
     if connector.enabled {
         let ConnectorFacts { levels, reauthenticates, .. } = connector;
-        gate::Connector::On { lowest: levels.lowest, highest: levels.highest, reauthenticates: *reauthenticates }
+        gate::Connector::On {
+            lowest: levels.lowest,
+            highest: levels.highest,
+            reauthenticates: *reauthenticates,
+        }
     } else {
         gate::Connector::Off
     }
@@ -203,9 +218,12 @@ impl Registry {
     /// view, already filled.
     #[must_use]
     pub fn start(plans: Vec<Plan>, means: Means) -> (Connectors, RegistryHandle) {
-        let Means { federation, blocks, calls, env, metrics, store, callback_base, arbiters } = means;
-        let connectors = Connectors { actors: Arc::default(), federation, blocks, way_out: WayOut::default() };
-        let deps = ProberDeps { store, callback_base, env: env.clone(), metrics: Arc::clone(&metrics) };
+        let Means { federation, blocks, calls, env, metrics, store, callback_base, arbiters } =
+            means;
+        let connectors =
+            Connectors { actors: Arc::default(), federation, blocks, way_out: WayOut::default() };
+        let deps =
+            ProberDeps { store, callback_base, env: env.clone(), metrics: Arc::clone(&metrics) };
         let prober = Arc::new(Prober::new(connectors.clone(), deps));
         let seen = Arc::downgrade(&connectors.actors);
         metrics.sample_with(move |metrics| {
@@ -220,7 +238,8 @@ impl Registry {
         });
         let surroundings = Surroundings { env, metrics };
         let registry = Self { connectors: connectors.clone(), calls, surroundings, arbiters };
-        let fresh = |plan: Plan| (plan.id.clone(), Arc::new(registry.activate(plan, Arc::default())));
+        let fresh =
+            |plan: Plan| (plan.id.clone(), Arc::new(registry.activate(plan, Arc::default())));
         connectors.actors.store(Arc::new(plans.into_iter().map(fresh).collect()));
         let address = match registry.arbiters.first().cloned() {
             Some(arbiter) => {
@@ -257,9 +276,16 @@ impl Registry {
             queue: configured.queue,
             wait: Duration::from_millis(configured.queue_ms),
         };
-        let actor = ConnectorActor::new(plan.id.clone(), Arc::clone(&plan.connector), limits, health, self.surroundings.clone());
+        let actor = ConnectorActor::new(
+            plan.id.clone(),
+            Arc::clone(&plan.connector),
+            limits,
+            health,
+            self.surroundings.clone(),
+        );
         // By its name, so that a revived actor comes to live where its predecessor did.
-        let place = plan.id.as_str().bytes().map(usize::from).sum::<usize>() % self.arbiters.len().max(1);
+        let place =
+            plan.id.as_str().bytes().map(usize::from).sum::<usize>() % self.arbiters.len().max(1);
         let handle = actor.run(|actor| match self.arbiters.get(place) {
             Some(arbiter) => ConnectorActor::start_in_arbiter(arbiter, |_| actor),
             None => actor.start(),
@@ -279,7 +305,10 @@ impl Registry {
             }
             tracing::error!(connector = %id, "a connector's actor has died and is replaced");
             // What was known of the identity provider holds on.
-            (id.clone(), Arc::new(self.activate(entry.plan.clone(), Arc::clone(entry.handle.health()))))
+            (
+                id.clone(),
+                Arc::new(self.activate(entry.plan.clone(), Arc::clone(entry.handle.health()))),
+            )
         };
         self.connectors.actors.store(Arc::new(actors.iter().map(revived).collect()));
     }
@@ -301,5 +330,4 @@ impl Handler<Switch> for Registry {
 }
 
 #[cfg(test)]
-#[path = "registry_tests.rs"]
 mod tests;

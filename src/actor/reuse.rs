@@ -14,21 +14,31 @@ use crate::login::{Login, Proven, Source, State};
 use crate::session::{self, Asked, PromptLogin, Session};
 
 /// What the session proves, if every condition holds. Whatever fails on the way means: authenticate.
-pub(super) async fn reusable(means: &Means, login: &Login, cookie: Option<&Secret<String>>) -> Option<Proven> {
+pub(super) async fn reusable(
+    means: &Means,
+    login: &Login,
+    cookie: Option<&Secret<String>>,
+) -> Option<Proven> {
     let State::Choosing(choosing) = &login.state else {
         return None;
     };
     // Most requests ask for a new authentication: then there is nothing to look up.
     let prompt = &login.ticket.request.prompt;
-    let cookie = cookie.filter(|_| !prompt.login && !prompt.select_account && choosing.banner.is_none())?;
+    let cookie =
+        cookie.filter(|_| !prompt.login && !prompt.select_account && choosing.banner.is_none())?;
     let session = means.grants.session(cookie).await.ok()??;
     let request = &login.ticket.request;
     let authentication = authentication_of(&session);
-    let holder = identify::subject(means, &login.ticket.request.client_id, &authentication, &session.identity).ok()?;
-    let hint = request
-        .idp_hint
-        .clone()
-        .filter(|hint| means.connectors.may(&request.client_id, hint, At::Asked(request.demand())).is_ok());
+    let holder = identify::subject(
+        means,
+        &login.ticket.request.client_id,
+        &authentication,
+        &session.identity,
+    )
+    .ok()?;
+    let hint = request.idp_hint.clone().filter(|hint| {
+        means.connectors.may(&request.client_id, hint, At::Asked(request.demand())).is_ok()
+    });
     let asked = Asked {
         platform: means.platform,
         prompt_login: if request.prompt.login { PromptLogin::Asked } else { PromptLogin::NotAsked },

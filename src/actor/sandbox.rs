@@ -47,8 +47,11 @@ impl Connectors {
     pub fn sandbox_offer(&self, id: &ConnectorId) -> Option<SandboxOffer> {
         let connector = self.connector(id)?;
         let offer = connector.sandbox()?.offer();
-        let shown =
-            |Person { id, label, hint, .. }: &Person| SandboxPerson { id: id.clone(), label: label.clone(), hint: hint.clone() };
+        let shown = |Person { id, label, hint, .. }: &Person| SandboxPerson {
+            id: id.clone(),
+            label: label.clone(),
+            hint: hint.clone(),
+        };
         Some(SandboxOffer {
             persons: offer.persons.iter().map(shown).collect(),
             levels: offer.levels,
@@ -61,7 +64,11 @@ impl Connectors {
     ///
     /// # Errors
     /// Why there is none.
-    pub async fn sandbox_choose(&self, id: &ConnectorId, form: &[(String, String)]) -> Result<String, SandboxRefusal> {
+    pub async fn sandbox_choose(
+        &self,
+        id: &ConnectorId,
+        form: &[(String, String)],
+    ) -> Result<String, SandboxRefusal> {
         let connector = self.connector(id).ok_or(SandboxRefusal::Unknown)?;
         let sandbox = connector.sandbox().ok_or(SandboxRefusal::Unknown)?;
         sandbox.choose(form).await.map_err(|fault| match fault {

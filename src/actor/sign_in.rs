@@ -47,11 +47,18 @@ impl Connectors {
     /// Whether this login may use this connector, as far as can be said before the person is known (decisions 1).
     #[must_use]
     pub fn admits(&self, id: &ConnectorId, standing: &Standing) -> bool {
-        !standing.over && !standing.failed && self.may(&standing.client_id, id, At::Asked(standing.demand)).is_ok()
+        !standing.over
+            && !standing.failed
+            && self.may(&standing.client_id, id, At::Asked(standing.demand)).is_ok()
     }
 
     /// Judges what was typed, within the connector's limits of calls and time.
-    pub async fn sign_in(&self, id: &ConnectorId, typed: TypedIn, standing: &Standing) -> SignInOutcome {
+    pub async fn sign_in(
+        &self,
+        id: &ConnectorId,
+        typed: TypedIn,
+        standing: &Standing,
+    ) -> SignInOutcome {
         let TypedIn { login, state, username, password, network } = typed;
         let outcome = match self.handle(id) {
             Ok(handle) => handle.sign_in(Typed { login, state, username, password, network }).await,

@@ -19,7 +19,9 @@ use crate::connector::ConnectorFault;
 use crate::env::Timestamp;
 use crate::grant::{Gate as _, store_code};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
-use crate::login::{self, Answer, ConsentPolicy, Effect, Login, Nodes, Report, Request, Save, Step, Then, World};
+use crate::login::{
+    self, Answer, ConsentPolicy, Effect, Login, Nodes, Report, Request, Save, Step, Then, World,
+};
 use crate::protocol::authorize::AuthorizationRequest;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Consent;
@@ -71,7 +73,9 @@ pub(super) async fn drive(
 ) -> (Option<Cached>, Result<Reply, Ended>) {
     for _ in 0..ATTEMPTS {
         let (current, seen) = match cached.take().filter(|cached| means.env.now() < cached.until) {
-            Some(current) if can_begin_with_the_cache(means, &step.request) => (current, Seen::Before),
+            Some(current) if can_begin_with_the_cache(means, &step.request) => {
+                (current, Seen::Before)
+            }
             Some(_) | None => match load_settled(means, hash, &step).await {
                 Ok(Some(current)) => (current, Seen::Now),
                 Ok(None) => return (None, Err(Ended::Unknown)),
@@ -111,7 +115,12 @@ enum Interrupted {
     Hub(ErrorCode),
 }
 
-async fn take(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
+async fn take(
+    means: &Means,
+    current: Cached,
+    seen: Seen,
+    browser: &BrowserStep,
+) -> Result<(Cached, Answer), Interrupted> {
     let ticket = &current.login.ticket;
     trace::about(&ticket.support_id, ticket.trace.as_ref());
     let mut span = trace::span("login step");
@@ -138,13 +147,19 @@ fn tell(span: &mut Span, taken: &Result<(Cached, Answer), Interrupted>) {
     }
 }
 
-async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep) -> Result<(Cached, Answer), Interrupted> {
+async fn step(
+    means: &Means,
+    current: Cached,
+    seen: Seen,
+    browser: &BrowserStep,
+) -> Result<(Cached, Answer), Interrupted> {
     let Cached { mut login, mut version, mut until } = current;
     let mut clock = Clock::start(&mut login, means.env.now());
     let (mut spot, mut chosen) = (Spot::of(&login), login.state.connector().cloned());
     let sp = login.ticket.request.client_id.clone();
     let gate = |connector: &_, at| means.connectors.may(&sp, connector, at);
-    let registered = |request: &AuthorizationRequest| means.federation.load().check_registration(request);
+    let registered =
+        |request: &AuthorizationRequest| means.federation.load().check_registration(request);
     let consent = match means.federation.load().active(&sp).map(|sp| sp.registration.consent) {
         Some(Consent::Required) => ConsentPolicy::Required,
         Some(Consent::None) => ConsentPolicy::None,
@@ -163,9 +178,9 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
     let before = login.state.name();
     let request = match browser.request.clone() {
         // The interaction page is one of the few places where a session is looked at (decisions 4).
-        Request::Look { .. } => {
-            Request::Look { reuse: reuse::reusable(means, &login, browser.session.as_ref()).await.map(Box::new) }
-        }
+        Request::Look { .. } => Request::Look {
+            reuse: reuse::reusable(means, &login, browser.session.as_ref()).await.map(Box::new),
+        },
         other => other,
     };
     let mut trail = Trail::new(means, &login, &request);
@@ -204,7 +219,8 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
                 trail.before(&login, &effect);
                 let whose = Whose::of(&effect);
                 let mut fault_detail = None;
-                let report = clock.during(whose, perform(means, &login, *effect, &mut fault_detail)).await;
+                let report =
+                    clock.during(whose, perform(means, &login, *effect, &mut fault_detail)).await;
                 trail.after(&report, fault_detail);
                 step = login::on_report(login, report, &world(means.env.now()));
             }
@@ -214,7 +230,12 @@ async fn step(means: &Means, current: Cached, seen: Seen, browser: &BrowserStep)
 
 /// Does what the machine asked for. A panic or a lost future here costs this step, never the login. `fault_detail` gets
 /// what the operator is to know of a failed call.
-async fn perform(means: &Means, login: &Login, effect: Effect, fault_detail: &mut Option<String>) -> Report {
+async fn perform(
+    means: &Means,
+    login: &Login,
+    effect: Effect,
+    fault_detail: &mut Option<String>,
+) -> Report {
     let support_id = &login.ticket.support_id;
     let mut told = |connector: &ConnectorId, fault: ConnectorFault| {
         log_fault(support_id.as_str(), connector, &fault);
@@ -222,22 +243,28 @@ async fn perform(means: &Means, login: &Login, effect: Effect, fault_detail: &mu
         fault.code
     };
     match effect {
-        Effect::Begin(connector, departure) => Report::Departed(match may_leave(means, &connector) {
-            Ok(handle) => handle.begin(departure).await.map_err(|fault| told(&connector, fault)),
-            Err(code) => Err(code),
-        }),
-        Effect::Complete(attempt, arrival, network) => {
-            let connector = attempt.connector.clone();
-            Report::Authenticated(match means.connectors.handle(&connector) {
+        Effect::Begin(connector, departure) => {
+            Report::Departed(match may_leave(means, &connector) {
                 Ok(handle) => {
-                    handle.complete(attempt, arrival, network).await.map(Box::new).map_err(|fault| told(&connector, fault))
+                    handle.begin(departure).await.map_err(|fault| told(&connector, fault))
                 }
                 Err(code) => Err(code),
             })
         }
-        Effect::Identify(authentication) => {
-            Report::Identified(identify::identify(means, login, *authentication).await.map(Box::new))
+        Effect::Complete(attempt, arrival, network) => {
+            let connector = attempt.connector.clone();
+            Report::Authenticated(match means.connectors.handle(&connector) {
+                Ok(handle) => handle
+                    .complete(attempt, arrival, network)
+                    .await
+                    .map(Box::new)
+                    .map_err(|fault| told(&connector, fault)),
+                Err(code) => Err(code),
+            })
         }
+        Effect::Identify(authentication) => Report::Identified(
+            identify::identify(means, login, *authentication).await.map(Box::new),
+        ),
         Effect::Grant(grant) => Report::Granted(means.grants.issue(*grant).await),
         Effect::LookForCode(code) => {
             let lives = means.grants.code_lives(code.reveal()).await;
@@ -253,7 +280,8 @@ async fn perform(means: &Means, login: &Login, effect: Effect, fault_detail: &mu
 /// The way to an identity provider that may get one more person this minute.
 fn may_leave(means: &Means, connector: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
     let handle = means.connectors.handle(connector)?;
-    let own_rate = means.federation.load().connector(connector).and_then(|facts| facts.departures_per_minute);
+    let own_rate =
+        means.federation.load().connector(connector).and_then(|facts| facts.departures_per_minute);
     means.quotas.departs(connector, own_rate).map_err(|_| ErrorCode::IdpLimited)?;
     Ok(handle)
 }
@@ -270,7 +298,13 @@ fn displayed_detail(fault: &ConnectorFault) -> Option<String> {
     (!repeats_the_query).then(|| fault.detail.clone())
 }
 
-fn observe(means: &Means, before: &'static str, login: &Login, chosen: Option<&ConnectorId>, answer: &Answer) {
+fn observe(
+    means: &Means,
+    before: &'static str,
+    login: &Login,
+    chosen: Option<&ConnectorId>,
+    answer: &Answer,
+) {
     let (metrics, sp) = (&means.metrics, &login.ticket.request.client_id);
     let after = login.state.name();
     if before != after {
@@ -298,13 +332,23 @@ fn observe(means: &Means, before: &'static str, login: &Login, chosen: Option<&C
         }
         Answer::Blocked(banner) => {
             let connector = banner.connector.as_ref().map(tracing::field::display);
-            at_level!(banner.code, support_id, connector, state = before, "a login was stopped by a block");
+            at_level!(
+                banner.code,
+                support_id,
+                connector,
+                state = before,
+                "a login was stopped by a block"
+            );
         }
         Answer::ServiceProvider { .. } if before != after => {
             let client_id = &login.ticket.request.client_id;
             match login.end().and_then(Result::err) {
-                None => tracing::info!(support_id, %client_id, outcome = "granted", "a login has its answer"),
-                Some(code) => at_level!(code, support_id, %client_id, outcome = "refused", "a login has its answer"),
+                None => {
+                    tracing::info!(support_id, %client_id, outcome = "granted", "a login has its answer")
+                }
+                Some(code) => {
+                    at_level!(code, support_id, %client_id, outcome = "refused", "a login has its answer")
+                }
             }
         }
         Answer::ServiceProvider { .. }
@@ -317,7 +361,11 @@ fn observe(means: &Means, before: &'static str, login: &Login, chosen: Option<&C
 
 /// Steps of one login wait for each other, wherever they are taken: the browser that sends its callback again, or looks,
 /// while another node still asks the identity provider, gets what comes of it.
-async fn load_settled(means: &Means, hash: &InteractionHash, step: &BrowserStep) -> Result<Option<Cached>, ErrorCode> {
+async fn load_settled(
+    means: &Means,
+    hash: &InteractionHash,
+    step: &BrowserStep,
+) -> Result<Option<Cached>, ErrorCode> {
     let mut found = load(means, hash).await?;
     if means.store.reach() == Reach::Process {
         return Ok(found);
@@ -334,7 +382,11 @@ async fn load_settled(means: &Means, hash: &InteractionHash, step: &BrowserStep)
 }
 
 async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, ErrorCode> {
-    let found = means.store.load_and_keep(&key(hash), means.env.now()).await.map_err(|fault| store_code(&fault))?;
+    let found = means
+        .store
+        .load_and_keep(&key(hash), means.env.now())
+        .await
+        .map_err(|fault| store_code(&fault))?;
     let Some(Loaded { record, is_first }) = found else {
         return Ok(None);
     };
@@ -348,7 +400,11 @@ async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, E
 }
 
 /// Gives the record's new version, and until when it is there.
-async fn store(means: &Means, login: &Login, version: Version) -> Result<(Version, Timestamp), Interrupted> {
+async fn store(
+    means: &Means,
+    login: &Login,
+    version: Version,
+) -> Result<(Version, Timestamp), Interrupted> {
     let value = serde_json::to_vec(login).map_err(|_| Interrupted::Hub(ErrorCode::Internal))?;
     let now = means.env.now();
     let until = keep_until(login, now);

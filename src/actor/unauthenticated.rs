@@ -135,7 +135,9 @@ impl UnauthenticatedLogins {
     }
 
     fn is_short(&self, used: Usage) -> bool {
-        let is_short = |used: usize, capacity: usize| capacity.saturating_sub(used) < capacity.div_ceil(RESERVE);
+        let is_short = |used: usize, capacity: usize| {
+            capacity.saturating_sub(used) < capacity.div_ceil(RESERVE)
+        };
         is_short(used.records, self.capacity.records) || is_short(used.bytes, self.capacity.bytes)
     }
 
@@ -158,13 +160,21 @@ impl Displaced {
 }
 
 impl Held {
-    fn insert(&mut self, hash: &InteractionHash, (network, weight): (ClientNetwork, u128), end: Timestamp) {
+    fn insert(
+        &mut self,
+        hash: &InteractionHash,
+        (network, weight): (ClientNetwork, u128),
+        end: Timestamp,
+    ) {
         self.remove(hash);
         let number = self.next_number;
         self.next_number += 1;
         self.by_number.insert(number, hash.clone());
         self.by_end.insert((end, number));
-        self.by_login.insert(hash.clone(), UnauthenticatedLogin { number, network, weight, version: Version(1), end });
+        self.by_login.insert(
+            hash.clone(),
+            UnauthenticatedLogin { number, network, weight, version: Version(1), end },
+        );
         let holding = self.by_network.entry(network).or_default();
         self.by_weight.remove(&(holding.weight, network));
         holding.weight += weight;
@@ -230,9 +240,15 @@ impl Held {
     /// Takes out the oldest logins of the heaviest networks, as long as a network is heavier than `limit`.
     fn displace_heavier_than(&mut self, limit: u128, displaced: &mut Displaced) {
         while !displaced.is_enough() {
-            let Some((_, network)) = self.by_weight.last().copied().filter(|(weight, _)| *weight > limit) else { return };
+            let Some((_, network)) =
+                self.by_weight.last().copied().filter(|(weight, _)| *weight > limit)
+            else {
+                return;
+            };
             let oldest = self.by_network.get(&network).and_then(|holding| holding.numbers.first());
-            let Some(hash) = oldest.and_then(|number| self.by_number.get(number)).cloned() else { return };
+            let Some(hash) = oldest.and_then(|number| self.by_number.get(number)).cloned() else {
+                return;
+            };
             self.displace(hash, displaced);
         }
     }
@@ -260,7 +276,10 @@ mod tests {
 
     impl Room {
         fn new() -> Self {
-            let logins = UnauthenticatedLogins::new(CAPACITY, &Arc::new(Metrics::new(Timestamp::default()).unwrap()));
+            let logins = UnauthenticatedLogins::new(
+                CAPACITY,
+                &Arc::new(Metrics::new(Timestamp::default()).unwrap()),
+            );
             Self { logins, stored: HashMap::new(), begun: 0, now: Timestamp::from_seconds(1) }
         }
 
@@ -273,8 +292,12 @@ mod tests {
             self.begun += 1;
             let hash = InteractionHash::of_cookie(&self.begun.to_string());
             let [high, low] = network.to_be_bytes();
-            let network = ClientNetwork::containing(std::net::Ipv4Addr::new(203, high, low, 7).into());
-            let Ok(displaced) = self.logins.admit(&hash, (network, bytes), self.used(), self.now) else { return false };
+            let network =
+                ClientNetwork::containing(std::net::Ipv4Addr::new(203, high, low, 7).into());
+            let Ok(displaced) = self.logins.admit(&hash, (network, bytes), self.used(), self.now)
+            else {
+                return false;
+            };
             for (hash, _) in displaced {
                 self.stored.remove(&hash).unwrap();
             }
@@ -296,7 +319,10 @@ mod tests {
             let admitted = (0..2000).filter(|_| room.begin(1, bytes)).count();
             assert!(admitted * 10 <= CAPACITY.records * 9 + 10, "{admitted} of {bytes} bytes");
             assert!(!room.begin(1, bytes));
-            assert!((2..300).all(|network| room.begin(network, 1300)), "{bytes} bytes: a newcomer is refused");
+            assert!(
+                (2..300).all(|network| room.begin(network, 1300)),
+                "{bytes} bytes: a newcomer is refused"
+            );
         }
     }
 
@@ -319,14 +345,20 @@ mod tests {
         let mut room = Room::new();
         for _ in 0..2000 {
             if room.begin(1, 12_700) {
-                let (begun, end) = (InteractionHash::of_cookie(&room.begun.to_string()), room.now + Duration::from_secs(1860));
+                let (begun, end) = (
+                    InteractionHash::of_cookie(&room.begun.to_string()),
+                    room.now + Duration::from_secs(1860),
+                );
                 room.logins.update(&begun, Version(2), end);
             }
         }
         assert!(!room.begin(1, 12_700), "the flood is refused");
         room.now = room.now + UNSEEN_LIFE + FREEING_TIME;
         assert!((2..100).all(|network| room.begin(network, 1300)), "a newcomer is refused");
-        assert!((2..100).all(|network| room.begin(network, 1300)), "a second login of a network that holds little is refused");
+        assert!(
+            (2..100).all(|network| room.begin(network, 1300)),
+            "a second login of a network that holds little is refused"
+        );
     }
 
     #[test]
@@ -357,7 +389,13 @@ mod tests {
         room.now = room.now + UNSEEN_LIFE + FREEING_TIME;
         assert!(room.begin(1, 100));
         let held = room.logins.held.lock().unwrap();
-        let sizes = (held.by_login.len(), held.by_network.len(), held.by_weight.len(), held.by_number.len(), held.by_end.len());
+        let sizes = (
+            held.by_login.len(),
+            held.by_network.len(),
+            held.by_weight.len(),
+            held.by_number.len(),
+            held.by_end.len(),
+        );
         assert_eq!(sizes, (1, 1, 1, 1, 1), "nothing is kept for longer");
     }
 }

@@ -18,7 +18,8 @@ use crate::web::admin::{Changed, ConnectorList, KeysInUse, Refused};
 use crate::web::window::Status;
 
 /// The hub waits for its disk before it answers; the list of a large federation has a megabyte.
-const LIMITS: CallLimits = CallLimits { connect: Duration::from_secs(2), whole: Duration::from_secs(15), body: 8 << 20 };
+const LIMITS: CallLimits =
+    CallLimits { connect: Duration::from_secs(2), whole: Duration::from_secs(15), body: 8 << 20 };
 
 /// Why the hub did not do what it was asked.
 #[derive(thiserror::Error, Debug)]
@@ -32,9 +33,13 @@ pub enum AdministerFault {
         "private.listen takes a free port, which only the hub knows; mend: name its address by --private http://127.0.0.1:PORT"
     )]
     NoPort,
-    #[error("{0} is not the address of a private listener; mend: write it as http://127.0.0.1:9090")]
+    #[error(
+        "{0} is not the address of a private listener; mend: write it as http://127.0.0.1:9090"
+    )]
     Address(String),
-    #[error("the hub does not answer at {address}: {fault}; mend: start it, or name its private listener by --private URL")]
+    #[error(
+        "the hub does not answer at {address}: {fault}; mend: start it, or name its private listener by --private URL"
+    )]
     NoAnswer { address: String, fault: GuardFault },
     #[error(
         "the hub at {address} refuses the token of private.admin_token; mend: give this command the token that the hub was started with"
@@ -44,11 +49,15 @@ pub enum AdministerFault {
         "the hub at {address} has refused too many wrong tokens; mend: give this command the right one, and try again in {seconds} s"
     )]
     TooMany { address: String, seconds: String },
-    #[error("the hub at {address} runs without private.admin_token; mend: set it in passerelle.toml and restart the hub")]
+    #[error(
+        "the hub at {address} runs without private.admin_token; mend: set it in passerelle.toml and restart the hub"
+    )]
     Off { address: String },
     #[error("{}{}", .0.error_description, .0.details.iter().map(|detail| format!("\n  {detail}")).collect::<String>())]
     Refused(Refused),
-    #[error("what answers at {address} is no hub's private listener (status {status}); mend: name it by --private URL")]
+    #[error(
+        "what answers at {address} is no hub's private listener (status {status}); mend: name it by --private URL"
+    )]
     Stranger { address: String, status: u16 },
 }
 
@@ -76,8 +85,12 @@ impl Administration {
             return Err(AdministerFault::NoPort);
         }
         let text = private.map_or_else(|| format!("http://{}", access.address), str::to_owned);
-        let url = Url::parse(&text).ok().filter(|url| matches!(url.scheme(), "http" | "https") && url.username().is_empty());
-        let url = url.filter(|url| url.query().is_none() && url.fragment().is_none() && url.password().is_none());
+        let url = Url::parse(&text)
+            .ok()
+            .filter(|url| matches!(url.scheme(), "http" | "https") && url.username().is_empty());
+        let url = url.filter(|url| {
+            url.query().is_none() && url.fragment().is_none() && url.password().is_none()
+        });
         let (Some(base), Some(host)) = (url.clone(), url.as_ref().and_then(Url::host_str)) else {
             return Err(AdministerFault::Address(text));
         };
@@ -143,7 +156,8 @@ impl Administration {
         let request = Request::get(format!("{address}/metrics")).body(Vec::new());
         let request = request.map_err(|_| AdministerFault::Address(address.clone()))?;
         let answer = self.guard.send(request).await;
-        let answer = answer.map_err(|fault| AdministerFault::NoAnswer { address: address.clone(), fault })?;
+        let answer = answer
+            .map_err(|fault| AdministerFault::NoAnswer { address: address.clone(), fault })?;
         let status = answer.status().as_u16();
         match String::from_utf8(answer.into_body()) {
             Ok(text) if status == 200 => Ok(text),
@@ -159,23 +173,39 @@ impl Administration {
     ) -> Result<T, AdministerFault> {
         let address = self.base.as_str().trim_end_matches('/').to_owned();
         let stranger = |status| AdministerFault::Stranger { address: address.clone(), status };
-        let body = body.map(serde_json::to_vec).transpose().map_err(|_| stranger(0))?.unwrap_or_default();
-        let bearer = HeaderValue::try_from(format!("Bearer {}", self.token.reveal())).map_err(|_| AdministerFault::NoToken)?;
-        let request = Request::builder().method(method).uri(format!("{address}/{path}")).header(AUTHORIZATION, bearer);
+        let body =
+            body.map(serde_json::to_vec).transpose().map_err(|_| stranger(0))?.unwrap_or_default();
+        let bearer = HeaderValue::try_from(format!("Bearer {}", self.token.reveal()))
+            .map_err(|_| AdministerFault::NoToken)?;
+        let request = Request::builder()
+            .method(method)
+            .uri(format!("{address}/{path}"))
+            .header(AUTHORIZATION, bearer);
         let request = request.body(body).map_err(|_| AdministerFault::Address(address.clone()))?;
         let answer = self.guard.send(request).await;
-        let answer = answer.map_err(|fault| AdministerFault::NoAnswer { address: address.clone(), fault })?;
+        let answer = answer
+            .map_err(|fault| AdministerFault::NoAnswer { address: address.clone(), fault })?;
         let status = answer.status().as_u16();
         if answer.status().is_success() {
             return serde_json::from_slice(answer.body()).map_err(|_| stranger(status));
         }
-        let refused: Refused = serde_json::from_slice(answer.body()).map_err(|_| stranger(status))?;
+        let refused: Refused =
+            serde_json::from_slice(answer.body()).map_err(|_| stranger(status))?;
         let is = |code: ErrorCode| refused.code == code.entry().code;
-        let seconds = || answer.headers().get(RETRY_AFTER).and_then(|value| value.to_str().ok()).unwrap_or("60").to_owned();
+        let seconds = || {
+            answer
+                .headers()
+                .get(RETRY_AFTER)
+                .and_then(|value| value.to_str().ok())
+                .unwrap_or("60")
+                .to_owned()
+        };
         Err(match () {
             () if is(ErrorCode::AdminOff) => AdministerFault::Off { address },
             () if is(ErrorCode::AdminToken) => AdministerFault::TokenRefused { address },
-            () if is(ErrorCode::TooManyMistakes) => AdministerFault::TooMany { address, seconds: seconds() },
+            () if is(ErrorCode::TooManyMistakes) => {
+                AdministerFault::TooMany { address, seconds: seconds() }
+            }
             () => AdministerFault::Refused(refused),
         })
     }

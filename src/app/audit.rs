@@ -32,20 +32,28 @@ pub(super) fn begin(
 ) -> Result<Audit, AuditFault> {
     let settings = &loaded.settings.audit;
     let node = settings.node.clone().unwrap_or_else(machine);
-    let begin = Event::of(Name::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.outline());
+    let begin =
+        Event::of(Name::Start).version(env!("CARGO_PKG_VERSION")).config(&loaded.files.outline());
     let (sink, found, compared): (Box<dyn writer::Sink>, _, _) = match settings.sink {
         AuditSink::Off => return Ok(Audit::off()),
         // A chain of its own for each start: there is none to compare.
         AuditSink::Stdout => (Box::new(Stdout), writer::Found::default(), None),
         AuditSink::File => {
             let (size, daily) = (settings.rotate_mb.saturating_mul(1 << 20), settings.rotate_daily);
-            let (sink, found) = FileSink::open(&settings.path, Rotation { size, daily, keep: settings.keep }, env.now())?;
+            let (sink, found) = FileSink::open(
+                &settings.path,
+                Rotation { size, daily, keep: settings.keep },
+                env.now(),
+            )?;
             let compared = compare_with_kept(loaded, env, &node, store, &found);
             (Box::new(sink), found, Some(compared))
         }
     };
-    let begin = compared.iter().fold(begin, |begin, compared| begin.last_seal(compared.check, compared.sealed));
-    let (seals, finding) = compared.map(|compared| (compared.places, compared.finding)).unwrap_or_default();
+    let begin = compared
+        .iter()
+        .fold(begin, |begin, compared| begin.last_seal(compared.check, compared.sealed));
+    let (seals, finding) =
+        compared.map(|compared| (compared.places, compared.finding)).unwrap_or_default();
     let means = Means {
         env: env.clone(),
         signer,
@@ -63,7 +71,8 @@ pub(super) fn begin(
 
 /// What the operator's window shows of logins. Nobody can look without a token, so nothing is remembered without one.
 pub(super) fn recent(loaded: &Loaded, env: &Env) -> Option<Arc<Recent>> {
-    let logins = loaded.admin_token.as_ref().map_or(0, |_| loaded.settings.limits.remembered_logins);
+    let logins =
+        loaded.admin_token.as_ref().map_or(0, |_| loaded.settings.limits.remembered_logins);
     (logins > 0).then(|| Arc::new(Recent::new(Room { logins, strays: logins.div_ceil(4) }, env)))
 }
 
@@ -86,7 +95,9 @@ pub(super) fn applied(audit: &Audit, outline: &Outline, changes: &Changes) {
     for (id, change) in &changes.data_providers {
         audit.tell(|| changed(change).dp(id));
     }
-    for (file, is_changed) in [("scopes.toml", !changes.scopes.is_empty()), ("notices.toml", !changes.notices.is_empty())] {
+    for (file, is_changed) in
+        [("scopes.toml", !changes.scopes.is_empty()), ("notices.toml", !changes.notices.is_empty())]
+    {
         if is_changed {
             audit.tell(|| Event::of(Name::ConfigChanged).change(Change::Changed).file(file));
         }
@@ -154,7 +165,13 @@ mod tests {
             finding: None,
             gather: Duration::ZERO,
         };
-        let audit = writer::start(Box::new(memory.clone()), writer::Found::default(), Event::of(Name::Start), means).unwrap();
+        let audit = writer::start(
+            Box::new(memory.clone()),
+            writer::Found::default(),
+            Event::of(Name::Start),
+            means,
+        )
+        .unwrap();
         use keyfiles::Purpose::{Encryption, Tokens};
         let steps = [
             turns(&[(Tokens, "old", true), (Encryption, "sealed", true)]),
@@ -170,7 +187,9 @@ mod tests {
             .lines()
             .skip(2)
             .map(|line| serde_json::from_str::<Value>(line).unwrap())
-            .map(|line| ["event", "kid", "purpose"].map(|field| line[field].as_str().unwrap().to_owned()))
+            .map(|line| {
+                ["event", "kid", "purpose"].map(|field| line[field].as_str().unwrap().to_owned())
+            })
             .collect();
         let wanted = [
             ["key_added", "new", "tokens"],

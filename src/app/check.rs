@@ -46,14 +46,20 @@ pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
     let mut findings = Vec::new();
     for (configured, fields) in loaded.files.connectors().values() {
         let plan = plan(configured, fields, &means)?;
-        findings.push((plan.id.to_string(), plan.connector.warm().await.map_err(|fault| fault.to_string())));
+        findings.push((
+            plan.id.to_string(),
+            plan.connector.warm().await.map_err(|fault| fault.to_string()),
+        ));
     }
     // R009: on the high platform it is never asked, so whether it is well is nothing to fail over.
     let asked = identity_source(loaded) == IdentitySource::Register;
     if asked && matches!(loaded.settings.register, Some(RegisterConfig::Http(_))) {
         let metrics = Arc::new(Metrics::new(env.now())?);
         if let register::Read::Http(register) = register::read(loaded, &metrics, env.now())? {
-            findings.push(("register".to_owned(), register.probe().await.map_err(|fault| fault.to_string())));
+            findings.push((
+                "register".to_owned(),
+                register.probe().await.map_err(|fault| fault.to_string()),
+            ));
         }
     }
     Ok(findings)
@@ -63,7 +69,10 @@ pub async fn probe(loaded: &Loaded, env: &Env) -> Result<Findings, BuildFault> {
 ///
 /// # Errors
 /// An address that must not be called, or a federation that can't be had.
-pub async fn probe_client_keys(loaded: &Loaded, env: &Env) -> Result<Vec<(ClientId, Result<(), FetchFault>)>, BuildFault> {
+pub async fn probe_client_keys(
+    loaded: &Loaded,
+    env: &Env,
+) -> Result<Vec<(ClientId, Result<(), FetchFault>)>, BuildFault> {
     let federation = Federation::of(loaded);
     let metrics = Arc::new(Metrics::new(env.now())?);
     Ok(KeyDirectory::new(&federation, &metrics)?.probe(&federation).await)

@@ -24,14 +24,24 @@ impl Codes {
     }
 
     fn store(&self) -> Result<&dyn Store, CodeFault> {
-        self.0.get().map(Arc::as_ref).ok_or_else(|| CodeFault::Away("the hub has not begun".to_owned()))
+        self.0
+            .get()
+            .map(Arc::as_ref)
+            .ok_or_else(|| CodeFault::Away("the hub has not begun".to_owned()))
     }
 }
 
 #[async_trait]
 impl CodeStore for Codes {
-    async fn keep(&self, name: &str, value: Vec<u8>, until: Timestamp, now: Timestamp) -> Result<(), CodeFault> {
-        let draft = Draft { value, expires_at: until, unread_until: None, families: Arc::default() };
+    async fn keep(
+        &self,
+        name: &str,
+        value: Vec<u8>,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), CodeFault> {
+        let draft =
+            Draft { value, expires_at: until, unread_until: None, families: Arc::default() };
         self.store()?.insert(key(name), draft, now).await.map(drop).map_err(fault)
     }
 
@@ -66,7 +76,8 @@ mod tests {
 
     fn opened(own_codes: usize) -> Codes {
         let codes = Codes::default();
-        let store: Arc<dyn Store> = Arc::new(MemoryStore::new(crate::store::Capacities { own_codes, ..ROOMY }));
+        let store: Arc<dyn Store> =
+            Arc::new(MemoryStore::new(crate::store::Capacities { own_codes, ..ROOMY }));
         codes.wait_in(&store);
         codes
     }
@@ -79,7 +90,8 @@ mod tests {
             codes.keep(&name, b"angela".to_vec(), at(60), at(0)).await.unwrap();
             let start = Arc::new(Barrier::new(2));
             let taking = || {
-                let (codes, name, runtime) = (codes.clone(), name.clone(), tokio::runtime::Handle::current());
+                let (codes, name, runtime) =
+                    (codes.clone(), name.clone(), tokio::runtime::Handle::current());
                 let start = Arc::clone(&start);
                 tokio::task::spawn_blocking(move || {
                     start.wait();
@@ -93,7 +105,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn where_no_code_can_be_kept_it_is_said_and_codes_that_nobody_fetches_take_no_memory_without_end() {
+    async fn where_no_code_can_be_kept_it_is_said_and_codes_that_nobody_fetches_take_no_memory_without_end()
+     {
         let away = Codes::default();
         assert!(matches!(away.keep("a", Vec::new(), at(60), at(0)).await, Err(CodeFault::Away(_))));
         assert!(matches!(away.take("a", at(0)).await, Err(CodeFault::Away(_))));
@@ -101,7 +114,11 @@ mod tests {
         codes.keep("a", Vec::new(), at(60), at(0)).await.unwrap();
         assert_eq!(codes.keep("b", Vec::new(), at(60), at(1)).await, Err(CodeFault::Full));
         assert_eq!(codes.take("a", at(1)).await, Ok(Some(Vec::new())));
-        assert_eq!(codes.keep("b", Vec::new(), at(71), at(11)).await, Ok(()), "its place is free again");
+        assert_eq!(
+            codes.keep("b", Vec::new(), at(71), at(11)).await,
+            Ok(()),
+            "its place is free again"
+        );
         assert_eq!(codes.take("b", at(71)).await, Ok(None), "a minute is over");
     }
 }

@@ -22,13 +22,17 @@ const DESCRIPTORS_PER_WORKER: usize = 8;
 
 /// The soft limit of open descriptors (RLIMIT_NOFILE).
 fn descriptor_limit() -> usize {
-    getrlimit(Resource::Nofile).current.map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
+    getrlimit(Resource::Nofile)
+        .current
+        .map_or(usize::MAX, |limit| usize::try_from(limit).unwrap_or(usize::MAX))
 }
 
 /// Returns how many connections the public listener may hold. A quarter of all descriptors is for files, the store, the
 /// register and identity providers.
 fn public_total(configured: Option<usize>, descriptors: usize, workers: usize) -> usize {
-    let own = PRIVATE_CONNECTIONS + SURPLUS_PER_WORKER + workers * (DESCRIPTORS_PER_WORKER + SURPLUS_PER_WORKER);
+    let own = PRIVATE_CONNECTIONS
+        + SURPLUS_PER_WORKER
+        + workers * (DESCRIPTORS_PER_WORKER + SURPLUS_PER_WORKER);
     let room = descriptors.saturating_sub(descriptors / 4).saturating_sub(own).max(MIN_CONNECTIONS);
     configured.unwrap_or(DEFAULT_CONNECTIONS).min(room)
 }
@@ -38,7 +42,11 @@ pub(super) fn public(settings: &Settings, workers: usize) -> Arc<Admission> {
     let (configured, descriptors) = (settings.public.max_connections, descriptor_limit());
     let total = public_total(configured, descriptors, workers);
     if configured.is_some_and(|configured| configured > total) {
-        tracing::warn!(descriptors, connections = total, "public.max_connections needs a higher descriptor limit (LimitNOFILE=)");
+        tracing::warn!(
+            descriptors,
+            connections = total,
+            "public.max_connections needs a higher descriptor limit (LimitNOFILE=)"
+        );
     }
     let per_peer = settings.public.max_connections_per_peer.unwrap_or(total / 4).max(1);
     let limits = ConnectionLimits {
@@ -46,7 +54,12 @@ pub(super) fn public(settings: &Settings, workers: usize) -> Arc<Admission> {
         per_peer: Some(per_peer),
         per_network: Some(per_peer.max(total / 2)),
         counts_local_peers: settings.public.max_connections_per_peer.is_some(),
-        trusted_proxies: settings.public.trusted_proxies.iter().filter_map(|text| text.parse().ok()).collect(),
+        trusted_proxies: settings
+            .public
+            .trusted_proxies
+            .iter()
+            .filter_map(|text| text.parse().ok())
+            .collect(),
     };
     Admission::new(limits, workers * SURPLUS_PER_WORKER)
 }
@@ -81,8 +94,12 @@ mod tests {
         ] {
             let total = public_total(configured, descriptors, workers);
             assert_eq!(total, expected, "{configured:?} {descriptors} {workers}");
-            let at_most = total + workers * SURPLUS_PER_WORKER + PRIVATE_CONNECTIONS + SURPLUS_PER_WORKER;
-            assert!(descriptors < 256 || at_most < descriptors - descriptors / 5, "{at_most} of {descriptors}");
+            let at_most =
+                total + workers * SURPLUS_PER_WORKER + PRIVATE_CONNECTIONS + SURPLUS_PER_WORKER;
+            assert!(
+                descriptors < 256 || at_most < descriptors - descriptors / 5,
+                "{at_most} of {descriptors}"
+            );
         }
     }
 }

@@ -29,7 +29,10 @@ pub(super) struct Naming {
 
 impl Naming {
     pub fn of(loaded: &Loaded) -> Self {
-        Self { labels: loaded.settings.metrics.service_provider_labels, platform: loaded.settings.platform }
+        Self {
+            labels: loaded.settings.metrics.service_provider_labels,
+            platform: loaded.settings.platform,
+        }
     }
 
     /// From now on this federation counts: the series of who is gone end.
@@ -45,16 +48,21 @@ impl Naming {
 
     fn classes(self, federation: &Federation) -> BTreeMap<ClientId, Arc<str>> {
         let platform = platform(self.platform);
-        let [federated, openid, data] =
-            ["federation", "openid", "data-provider"].map(|rules| Arc::<str>::from(format!("{platform}/{rules}")));
+        let [federated, openid, data] = ["federation", "openid", "data-provider"]
+            .map(|rules| Arc::<str>::from(format!("{platform}/{rules}")));
         let services = federation.services().map(|service| {
             let usual = match service.registration.rules {
                 Rules::Federation => &federated,
                 Rules::Openid => &openid,
             };
-            (service.registration.client_id.clone(), Arc::clone(service.class.as_ref().unwrap_or(usual)))
+            (
+                service.registration.client_id.clone(),
+                Arc::clone(service.class.as_ref().unwrap_or(usual)),
+            )
         });
-        let data_providers = federation.data_providers().map(|provider| (provider.client_id.clone(), Arc::clone(&data)));
+        let data_providers = federation
+            .data_providers()
+            .map(|provider| (provider.client_id.clone(), Arc::clone(&data)));
         services.chain(data_providers).collect()
     }
 }
@@ -89,7 +97,9 @@ pub(super) fn on_the_way(ongoing: Arc<Ongoing>, env: &Env, metrics: &Arc<Metrics
 pub(super) fn follow(loaded: &Loaded, looked: Looked, metrics: &Metrics) {
     metrics.hub_is(platform(loaded.settings.platform));
     let ends = |pem: &str| certificates::first_end(pem.as_bytes());
-    if let Some(end) = loaded.register.identity.as_ref().and_then(|identity| ends(identity.reveal())) {
+    if let Some(end) =
+        loaded.register.identity.as_ref().and_then(|identity| ends(identity.reveal()))
+    {
         metrics.certificate_expires("register_client", end);
     }
     if let Some(end) = loaded.register.ca.as_deref().and_then(ends) {
@@ -114,17 +124,18 @@ impl Looked {
 }
 
 fn secrets_end(federation: &Federation) -> Vec<(ClientId, Timestamp)> {
-    let services = federation.services().filter(|service| service.registration.active).filter_map(|service| {
-        let secrets = match &service.authentication {
-            Authentication::SecretPost(secrets) | Authentication::SecretBasic(secrets) | Authentication::Secret(secrets) => {
-                secrets
-            }
-            Authentication::PrivateKeyJwt(_) => return None,
-        };
-        Some((service.registration.client_id.clone(), DatedSecret::last_end(secrets)?))
+    let services =
+        federation.services().filter(|service| service.registration.active).filter_map(|service| {
+            let secrets = match &service.authentication {
+                Authentication::SecretPost(secrets)
+                | Authentication::SecretBasic(secrets)
+                | Authentication::Secret(secrets) => secrets,
+                Authentication::PrivateKeyJwt(_) => return None,
+            };
+            Some((service.registration.client_id.clone(), DatedSecret::last_end(secrets)?))
+        });
+    let data_providers = federation.active_data_providers().filter_map(|provider| {
+        Some((provider.client_id.clone(), DatedSecret::last_end(&provider.secrets)?))
     });
-    let data_providers = federation
-        .active_data_providers()
-        .filter_map(|provider| Some((provider.client_id.clone(), DatedSecret::last_end(&provider.secrets)?)));
     services.chain(data_providers).collect()
 }

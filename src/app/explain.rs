@@ -98,10 +98,10 @@ pub fn explain(
         let known = listed(loaded.service_providers.keys());
         return Err(Unknown::ServiceProvider { asked: service_provider.to_owned(), known });
     }
-    let configured = loaded
-        .connectors
-        .get(&id)
-        .ok_or_else(|| Unknown::Connector { asked: connector.to_owned(), known: listed(loaded.connectors.keys()) })?;
+    let configured = loaded.connectors.get(&id).ok_or_else(|| Unknown::Connector {
+        asked: connector.to_owned(),
+        known: listed(loaded.connectors.keys()),
+    })?;
     let platform = loaded.settings.platform;
     let federation = Federation::of(loaded);
     let facts = gate_facts(&federation, &client_id, &id);
@@ -112,7 +112,13 @@ pub fn explain(
         // Its page offers nothing else.
         way.answers.retain(|(returned, _)| matches!(returned, Returned::Listed(_)));
     }
-    Ok(Explanation { platform, service_provider: client_id, connector: id, acr_values: acr_values.to_owned(), verdict })
+    Ok(Explanation {
+        platform,
+        service_provider: client_id,
+        connector: id,
+        acr_values: acr_values.to_owned(),
+        verdict,
+    })
 }
 
 fn listed<T: fmt::Display>(names: impl Iterator<Item = T>) -> String {
@@ -141,15 +147,24 @@ fn judge(
     let is_required = |level: &Level| required.is_empty() || required.contains(level);
     let seen = |returned: Option<&str>| {
         let obtained = agreement.judge(returned, needed)?;
-        if is_required(&obtained) { Ok(acr::in_id_token(obtained, platform)) } else { Err(LevelFault::NotRequired { obtained }) }
+        if is_required(&obtained) {
+            Ok(acr::in_id_token(obtained, platform))
+        } else {
+            Err(LevelFault::NotRequired { obtained })
+        }
     };
-    let listed = agreement.values.values().flatten().map(|value| (Returned::Listed(value.clone()), seen(Some(value))));
+    let listed = agreement
+        .values
+        .values()
+        .flatten()
+        .map(|value| (Returned::Listed(value.clone()), seen(Some(value))));
     // An empty value is never listed.
     let unlisted = [(Returned::Absent, seen(None)), (Returned::Other, seen(Some("")))];
     let held = |level: &Level| (agreement.lowest..=agreement.highest).contains(level);
     let again = |level: Level| {
-        let held =
-            acr::reused(level, asked, platform).filter(is_required).filter(|_| gate::may(facts, At::Obtained(level)).is_ok());
+        let held = acr::reused(level, asked, platform)
+            .filter(is_required)
+            .filter(|_| gate::may(facts, At::Obtained(level)).is_ok());
         (level, held.map(|held| acr::in_id_token(held, platform)))
     };
     Verdict::Open(Way {
@@ -173,11 +188,18 @@ impl fmt::Display for Explanation {
             Platform::High => "high",
         };
         let Self { service_provider, connector, acr_values, .. } = self;
-        writeln!(f, "{service_provider} asks for acr_values \"{acr_values}\", on the {platform} platform, by {connector}:")?;
+        writeln!(
+            f,
+            "{service_provider} asks for acr_values \"{acr_values}\", on the {platform} platform, by {connector}:"
+        )?;
         match &self.verdict {
             Verdict::Refused(code) => {
                 let entry = code.entry();
-                writeln!(f, "- the request is refused with {} ({}): {}", entry.oauth, entry.code, entry.description)
+                writeln!(
+                    f,
+                    "- the request is refused with {} ({}): {}",
+                    entry.oauth, entry.code, entry.description
+                )
             }
             Verdict::Closed(closed) => writeln!(f, "- {closed}: {}", consequence(*closed)),
             Verdict::Open(way) => way.write(f),
@@ -187,7 +209,9 @@ impl fmt::Display for Explanation {
 
 const fn consequence(closed: Closed) -> &'static str {
     match closed {
-        Closed::ServiceProviderInactive => "every request of it ends on a page, and it hears nothing",
+        Closed::ServiceProviderInactive => {
+            "every request of it ends on a page, and it hears nothing"
+        }
         Closed::ConnectorUnknown
         | Closed::ConnectorOff
         | Closed::ConnectorBlocked
@@ -209,19 +233,36 @@ impl Way {
             writeln!(f, "- needed: {needed}, the connector's lowest level, for it is higher")?;
         }
         match &self.sent {
-            Sent::AcrValues(value) => writeln!(f, "- sent to the identity provider: acr_values={value}")?,
-            Sent::Nothing => {
-                writeln!(f, "- sent to the identity provider: no acr_values, for its file has no value for {needed}")?
+            Sent::AcrValues(value) => {
+                writeln!(f, "- sent to the identity provider: acr_values={value}")?
             }
+            Sent::Nothing => writeln!(
+                f,
+                "- sent to the identity provider: no acr_values, for its file has no value for {needed}"
+            )?,
             Sent::Disabled => {
-                writeln!(f, "- sent to the identity provider: no acr_values, for its file says send = false in [acr]")?;
+                writeln!(
+                    f,
+                    "- sent to the identity provider: no acr_values, for its file says send = false in [acr]"
+                )?;
             }
-            Sent::SandboxLevel(level) => writeln!(f, "- sent to the sandbox's page: level={level}")?,
+            Sent::SandboxLevel(level) => {
+                writeln!(f, "- sent to the sandbox's page: level={level}")?
+            }
         }
         for (returned, outcome) in &self.answers {
             match outcome {
-                Ok(seen) => writeln!(f, "- {returned} is accepted: the service provider sees acr {}", seen.as_str())?,
-                Err(fault) => writeln!(f, "- {returned} is refused ({}): {}", fault.code().entry().code, why(*fault))?,
+                Ok(seen) => writeln!(
+                    f,
+                    "- {returned} is accepted: the service provider sees acr {}",
+                    seen.as_str()
+                )?,
+                Err(fault) => writeln!(
+                    f,
+                    "- {returned} is refused ({}): {}",
+                    fault.code().entry().code,
+                    why(*fault)
+                )?,
             }
         }
         if !self.reauthenticates {
@@ -230,7 +271,10 @@ impl Way {
                 "- with prompt=login or max_age it is greyed on the choice page: its file has no reauthenticates = true"
             )?;
         }
-        writeln!(f, "- a refusal leads back to the choice page, which says so; no level is ever rounded")?;
+        writeln!(
+            f,
+            "- a refusal leads back to the choice page, which says so; no level is ever rounded"
+        )?;
         for (obtained, seen) in &self.sessions {
             let obtained = obtained.as_str();
             match seen {
@@ -239,7 +283,10 @@ impl Way {
                     "- a session with {obtained} from there answers, where prompt has no login: the service provider sees acr {}",
                     seen.as_str()
                 )?,
-                None => writeln!(f, "- a session with {obtained} from there does not answer: the person authenticates again")?,
+                None => writeln!(
+                    f,
+                    "- a session with {obtained} from there does not answer: the person authenticates again"
+                )?,
             }
         }
         Ok(())
@@ -258,17 +305,21 @@ impl fmt::Display for Returned {
 
 fn why(fault: LevelFault) -> String {
     match fault {
-        LevelFault::Unlisted => "the connector's file does not list it within its levels".to_owned(),
+        LevelFault::Unlisted => {
+            "the connector's file does not list it within its levels".to_owned()
+        }
         LevelFault::TooLow { obtained, needed } => {
             format!("it stands for {}, and {} is needed", obtained.as_str(), needed.as_str())
         }
         LevelFault::NotRequired { obtained } => {
-            format!("it stands for {}, which is none of the essential acr claim's values", obtained.as_str())
+            format!(
+                "it stands for {}, which is none of the essential acr claim's values",
+                obtained.as_str()
+            )
         }
         LevelFault::Missing => "the connector's file has no assumed_level".to_owned(),
     }
 }
 
 #[cfg(test)]
-#[path = "explain/tests.rs"]
 mod tests;

@@ -21,19 +21,25 @@ pub struct Handed {
 /// Each names the unit's setting that mends it.
 #[derive(thiserror::Error, Debug)]
 pub enum HandedFault {
-    #[error("{0} sockets are handed over (LISTEN_FDS), and a hub has two listeners: public and private")]
+    #[error(
+        "{0} sockets are handed over (LISTEN_FDS), and a hub has two listeners: public and private"
+    )]
     TooMany(usize),
     #[error(
         "a socket named `{0}` is handed over (LISTEN_FDNAMES); write FileDescriptorName=public or =private in its socket unit"
     )]
     UnknownName(String),
-    #[error("two sockets named `{0}` are handed over (LISTEN_FDNAMES); give each listener one ListenStream=")]
+    #[error(
+        "two sockets named `{0}` are handed over (LISTEN_FDNAMES); give each listener one ListenStream="
+    )]
     Twice(&'static str),
     #[error(
         "the {0} socket that is handed over can't be listened on: {1}; its unit needs ListenStream= with an address and port"
     )]
     NoListener(&'static str, std::io::Error),
-    #[error("the {0} socket that is handed over is one connection; write Accept=no in its socket unit")]
+    #[error(
+        "the {0} socket that is handed over is one connection; write Accept=no in its socket unit"
+    )]
     Connection(&'static str),
 }
 
@@ -61,8 +67,12 @@ impl Handed {
     pub fn take(environment: &Environment) -> Result<Self, HandedFault> {
         let mut sockets = ListenFd::from_env();
         let mut handed = Self::default();
-        for (index, place) in places(sockets.len(), environment.var("LISTEN_FDNAMES"))?.into_iter().enumerate() {
-            let socket = sockets.take_tcp_listener(index).map_err(|fault| HandedFault::NoListener(place.name(), fault))?;
+        for (index, place) in
+            places(sockets.len(), environment.var("LISTEN_FDNAMES"))?.into_iter().enumerate()
+        {
+            let socket = sockets
+                .take_tcp_listener(index)
+                .map_err(|fault| HandedFault::NoListener(place.name(), fault))?;
             let Some(socket) = socket else { continue };
             let slot = match place {
                 Place::Public => &mut handed.public,
@@ -79,13 +89,19 @@ fn places(count: usize, names: Option<&str>) -> Result<Vec<Place>, HandedFault> 
     if count > 2 {
         return Err(HandedFault::TooMany(count));
     }
-    let names: Vec<&str> = names.filter(|names| !names.is_empty()).map(|names| names.split(':').collect()).unwrap_or_default();
-    let known = |name: &str| [Place::Public, Place::Private].into_iter().find(|place| place.name() == name);
+    let names: Vec<&str> = names
+        .filter(|names| !names.is_empty())
+        .map(|names| names.split(':').collect())
+        .unwrap_or_default();
+    let known =
+        |name: &str| [Place::Public, Place::Private].into_iter().find(|place| place.name() == name);
     // A unit that names none gives its own name to each.
     if names.len() != count || !names.iter().any(|name| known(name).is_some()) {
         return Ok([Place::Public, Place::Private].into_iter().take(count).collect());
     }
-    let places = names.iter().map(|name| known(name).ok_or_else(|| HandedFault::UnknownName((*name).to_owned())));
+    let places = names
+        .iter()
+        .map(|name| known(name).ok_or_else(|| HandedFault::UnknownName((*name).to_owned())));
     let places = places.collect::<Result<Vec<_>, _>>()?;
     match places.as_slice() {
         [one, other] if one == other => Err(HandedFault::Twice(one.name())),

@@ -24,7 +24,9 @@ impl Probe {
 /// Why the answer is no.
 #[derive(thiserror::Error, Debug)]
 pub enum Unwell {
-    #[error("no hub answers at http://{address}{path} ({fault}): start it, or name its private listener: --address HOST:PORT")]
+    #[error(
+        "no hub answers at http://{address}{path} ({fault}): start it, or name its private listener: --address HOST:PORT"
+    )]
     Silent { address: SocketAddr, path: &'static str, fault: GuardFault },
     #[error("{0}")]
     Says(String),
@@ -37,9 +39,13 @@ pub enum Unwell {
 pub async fn ask(address: SocketAddr, probe: Probe) -> Result<String, Unwell> {
     let (address, path) = (from_this_machine(address), probe.path());
     let silent = |fault| Unwell::Silent { address, path, fault };
-    let guard = Guard::new(Schemes::HttpToo, &[address.ip().to_string()], CallLimits::DEFAULT).map_err(silent)?;
+    let guard = Guard::new(Schemes::HttpToo, &[address.ip().to_string()], CallLimits::DEFAULT)
+        .map_err(silent)?;
     let request = http::Request::get(format!("http://{address}{path}")).body(Vec::new());
-    let answer = guard.send(request.map_err(|fault| Unwell::Says(fault.to_string()))?).await.map_err(silent)?;
+    let answer = guard
+        .send(request.map_err(|fault| Unwell::Says(fault.to_string()))?)
+        .await
+        .map_err(silent)?;
     let said = String::from_utf8_lossy(answer.body()).into_owned();
     if answer.status().is_success() { Ok(said) } else { Err(Unwell::Says(said)) }
 }

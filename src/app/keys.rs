@@ -73,7 +73,10 @@ impl SharedKeys {
     }
 
     fn turns(&self, now: Timestamp) -> Turns {
-        self.rows(now).into_iter().map(|row| ((row.purpose, row.kid), row.state == KeyState::Current)).collect()
+        self.rows(now)
+            .into_iter()
+            .map(|row| ((row.purpose, row.kid), row.state == KeyState::Current))
+            .collect()
     }
 }
 
@@ -130,7 +133,12 @@ pub(super) fn share(Read { shared, requested }: Read, folder: &Path, audit: &Aud
 }
 
 /// A rotation reaches the running hub; a folder that can't be read leaves the last good keys in place.
-async fn follow(folder: PathBuf, shared: SharedKeys, mut requested: mpsc::Receiver<oneshot::Sender<()>>, audit: Audit) {
+async fn follow(
+    folder: PathBuf,
+    shared: SharedKeys,
+    mut requested: mpsc::Receiver<oneshot::Sender<()>>,
+    audit: Audit,
+) {
     let env = shared.env.clone();
     let mut turns = shared.turns(env.now());
     let mut round = tokio::time::interval(ROUND);
@@ -153,10 +161,14 @@ async fn follow(folder: PathBuf, shared: SharedKeys, mut requested: mpsc::Receiv
             }
             Ok(Err(fault)) => {
                 tracing::error!(%fault, "the key folder can't be read; the last good keys stay in use");
-                let why = format!("the key folder can't be read, and the last good keys stay in use; mend: {fault}");
+                let why = format!(
+                    "the key folder can't be read, and the last good keys stay in use; mend: {fault}"
+                );
                 shared.trouble.store(Some(Arc::new(why)));
             }
-            Err(fault) => tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use"),
+            Err(fault) => {
+                tracing::error!(%fault, "reading the key folder failed; the last good keys stay in use")
+            }
         }
         if let Some(done) = done {
             // Whoever asked may have gone.

@@ -20,7 +20,11 @@ impl Program {
     ///
     /// # Errors
     /// The operating system refuses a listener.
-    pub fn start(self, public: TcpListener, private: Option<TcpListener>) -> std::io::Result<Running> {
+    pub fn start(
+        self,
+        public: TcpListener,
+        private: Option<TcpListener>,
+    ) -> std::io::Result<Running> {
         let (hub, shell) = (self.hub, self.shell);
         let logins = hub.logins.clone();
         let address = public.local_addr()?;
@@ -37,12 +41,17 @@ impl Program {
         let public = connection::server(public, listening, move || {
             beating.beat_here();
             let (hub, shell, readiness) = (hub.clone(), Arc::clone(&shell), Arc::clone(&readiness));
-            App::new().configure(move |config| routes::configure(config, hub)).wrap(from_fn(move |request, next| {
-                let (shell, readiness) = (Arc::clone(&shell), Arc::clone(&readiness));
-                connection::serve(request, async move |request| {
-                    shell.around(request, next).await.map(|answer| last_if_draining(answer, &readiness))
-                })
-            }))
+            App::new().configure(move |config| routes::configure(config, hub)).wrap(from_fn(
+                move |request, next| {
+                    let (shell, readiness) = (Arc::clone(&shell), Arc::clone(&readiness));
+                    connection::serve(request, async move |request| {
+                        shell
+                            .around(request, next)
+                            .await
+                            .map(|answer| last_if_draining(answer, &readiness))
+                    })
+                },
+            ))
         })?;
         let served = private::Served {
             readiness: Arc::clone(&self.readiness),

@@ -22,7 +22,9 @@ pub enum NotInUse {
         "no hub answers at http://{address}{DIGEST} ({fault}): start it, or name a folder to hold the files against: --against DIR"
     )]
     Silent { address: SocketAddr, fault: GuardFault },
-    #[error("what answers at http://{0}{DIGEST} is no hub of this version: upgrade it, or use --against DIR")]
+    #[error(
+        "what answers at http://{0}{DIGEST} is no hub of this version: upgrade it, or use --against DIR"
+    )]
     NoHub(SocketAddr),
 }
 
@@ -33,9 +35,11 @@ pub enum NotInUse {
 pub async fn in_use(listen: SocketAddr) -> Result<Outline, NotInUse> {
     let address = from_this_machine(listen);
     let silent = |fault| NotInUse::Silent { address, fault };
-    let guard = Guard::new(Schemes::HttpToo, &[address.ip().to_string()], LIMITS).map_err(silent)?;
+    let guard =
+        Guard::new(Schemes::HttpToo, &[address.ip().to_string()], LIMITS).map_err(silent)?;
     let request = http::Request::get(format!("http://{address}{DIGEST}")).body(Vec::new());
-    let answer = guard.send(request.map_err(|_| NotInUse::NoHub(address))?).await.map_err(silent)?;
+    let answer =
+        guard.send(request.map_err(|_| NotInUse::NoHub(address))?).await.map_err(silent)?;
     match answer.status().as_u16() {
         200 => serde_json::from_slice(answer.body()).map_err(|_| NotInUse::NoHub(address)),
         _ => Err(NotInUse::NoHub(address)),
@@ -47,5 +51,8 @@ pub async fn in_use(listen: SocketAddr) -> Result<Outline, NotInUse> {
 pub fn faults(loaded: &Loaded, env: &Env) -> Vec<BuildFault> {
     let means = connector_means(loaded, env, None, &Codes::default());
     let connectors = loaded.files.connectors();
-    connectors.values().filter_map(|(configured, fields)| plan(configured, fields, &means).err()).collect()
+    connectors
+        .values()
+        .filter_map(|(configured, fields)| plan(configured, fields, &means).err())
+        .collect()
 }

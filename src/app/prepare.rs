@@ -55,26 +55,36 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, keys: Keys) -> Result<Prepared
     let metrics = keep(&mut faults, Metrics::new(now).map(Arc::new));
     let publication = Publication::of(loaded);
     let federation = keep(&mut faults, publication.published(Federation::of(loaded)));
-    let client_keys = federation
-        .as_ref()
-        .zip(metrics.as_ref())
-        .and_then(|(federation, metrics)| keep(&mut faults, KeyDirectory::new(federation, metrics).map(Arc::new)));
+    let client_keys =
+        federation.as_ref().zip(metrics.as_ref()).and_then(|(federation, metrics)| {
+            keep(&mut faults, KeyDirectory::new(federation, metrics).map(Arc::new))
+        });
     let keys = keep(&mut faults, keys::read(&settings.keys, env, keys));
     let codes = Codes::default();
     let connector_means = connector_means(loaded, env, keys.as_ref(), &codes);
     let described = loaded.files.connectors();
-    let plans: Vec<_> =
-        described.values().map(|(configured, fields)| keep(&mut faults, plan(configured, fields, &connector_means))).collect();
+    let plans: Vec<_> = described
+        .values()
+        .map(|(configured, fields)| keep(&mut faults, plan(configured, fields, &connector_means)))
+        .collect();
     let register = match settings.platform {
         // R009: identities are the providers' there, so a register is neither asked nor read.
         Platform::High => Some(register::Read::None),
-        Platform::Standard => metrics.as_ref().and_then(|metrics| keep(&mut faults, register::read(loaded, metrics, now))),
+        Platform::Standard => metrics
+            .as_ref()
+            .and_then(|metrics| keep(&mut faults, register::read(loaded, metrics, now))),
     };
     let blocks = keep(&mut faults, Blocks::load(&settings.state, env));
-    let subject_keys = keep(&mut faults, SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()));
-    let traces = metrics.as_ref().and_then(|metrics| keep(&mut faults, traces::prepare(loaded, env, metrics)));
+    let subject_keys = keep(
+        &mut faults,
+        SubjectKeys::new(loaded.subject_keys.clone(), settings.home_country.clone()),
+    );
+    let traces = metrics
+        .as_ref()
+        .and_then(|metrics| keep(&mut faults, traces::prepare(loaded, env, metrics)));
     let shell = metrics.as_ref().zip(traces.as_ref());
-    let shell = shell.and_then(|(metrics, traces)| keep(&mut faults, shell_of(loaded, env, metrics, traces)));
+    let shell = shell
+        .and_then(|(metrics, traces)| keep(&mut faults, shell_of(loaded, env, metrics, traces)));
     let all = || {
         filter?;
         Some(Prepared {
@@ -102,12 +112,21 @@ fn keep<T, F: Into<BuildFault>>(faults: &mut Vec<BuildFault>, made: Result<T, F>
 }
 
 /// Without keys nothing starts, but the connectors' files are looked at all the same.
-pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Read>, codes: &Codes) -> connector::Means {
+pub(super) fn connector_means(
+    loaded: &Loaded,
+    env: &Env,
+    keys: Option<&keys::Read>,
+    codes: &Codes,
+) -> connector::Means {
     let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
     connector::Means {
         env: env.clone(),
         keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
-        sandbox: if loaded.settings.sandbox { connector::Sandbox::On } else { connector::Sandbox::Off },
+        sandbox: if loaded.settings.sandbox {
+            connector::Sandbox::On
+        } else {
+            connector::Sandbox::Off
+        },
         guards: Guards::default(),
         codes: Arc::new(codes.clone()),
     }
@@ -115,13 +134,32 @@ pub(super) fn connector_means(loaded: &Loaded, env: &Env, keys: Option<&keys::Re
 
 /// # Errors
 /// The connector's file can't work.
-pub(super) fn plan(configured: &ConfiguredConnector, fields: &Arc<Fields>, means: &connector::Means) -> Result<Plan, BuildFault> {
-    let connector = connector::build(configured.id.clone(), &configured.file, configured.client_secret.clone(), means.clone())
-        .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
-    Ok(Plan { id: configured.id.clone(), connector, limits: configured.file.limits, fields: Arc::clone(fields) })
+pub(super) fn plan(
+    configured: &ConfiguredConnector,
+    fields: &Arc<Fields>,
+    means: &connector::Means,
+) -> Result<Plan, BuildFault> {
+    let connector = connector::build(
+        configured.id.clone(),
+        &configured.file,
+        configured.client_secret.clone(),
+        means.clone(),
+    )
+    .map_err(|fault| BuildFault::Connector { id: configured.id.to_string(), fault })?;
+    Ok(Plan {
+        id: configured.id.clone(),
+        connector,
+        limits: configured.file.limits,
+        fields: Arc::clone(fields),
+    })
 }
 
-fn shell_of(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>, traces: &Traces) -> Result<Arc<Shell>, BuildFault> {
+fn shell_of(
+    loaded: &Loaded,
+    env: &Env,
+    metrics: &Arc<Metrics>,
+    traces: &Traces,
+) -> Result<Arc<Shell>, BuildFault> {
     let (env, theme) = (env.clone(), pages::Theme::from(&loaded.theme));
     let page = move |head: &_, code| problem::early(&env, &theme, head, code);
     let deadline = Duration::from_secs(loaded.settings.limits.request_seconds);
@@ -147,10 +185,15 @@ impl Publication {
     ///
     /// # Errors
     /// It can't be written.
-    pub(super) fn published(&self, mut federation: Federation) -> Result<Federation, serde_json::Error> {
+    pub(super) fn published(
+        &self,
+        mut federation: Federation,
+    ) -> Result<Federation, serde_json::Error> {
         // Nothing is published that doesn't work: the standard's table counts where somebody may use it.
-        let tables =
-            || std::iter::once(&federation.scopes).chain(federation.serves_openid().then_some(&federation.openid_scopes));
+        let tables = || {
+            std::iter::once(&federation.scopes)
+                .chain(federation.serves_openid().then_some(&federation.openid_scopes))
+        };
         let scopes: BTreeSet<Scope> = tables().flat_map(ScopeTable::scopes).cloned().collect();
         let claims: BTreeSet<Claim> = tables().flat_map(ScopeTable::all_claim_names).collect();
         let scopes: Vec<Scope> = scopes.into_iter().collect();
@@ -164,7 +207,11 @@ impl Publication {
             platform: self.platform,
             scopes: &scopes,
             claims: &claims,
-            features: &[discovery::Feature::EndSession, discovery::Feature::Revocation, discovery::Feature::Introspection],
+            features: &[
+                discovery::Feature::EndSession,
+                discovery::Feature::Revocation,
+                discovery::Feature::Introspection,
+            ],
             ui_locales: &ui_locales,
         })?;
         federation.discovery = document.into();

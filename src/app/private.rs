@@ -41,14 +41,20 @@ pub(super) fn server(listener: TcpListener, served: Served) -> std::io::Result<S
         metrics: Arc::clone(&metrics),
     };
     connection::server(listener, listening, move || {
-        let (readiness, admin, reload) = (Arc::clone(&readiness), Arc::clone(&admin), reload.clone());
-        let (metrics, counter, hosts) = (Arc::clone(&metrics), Arc::clone(&metrics), Arc::clone(&hosts));
+        let (readiness, admin, reload) =
+            (Arc::clone(&readiness), Arc::clone(&admin), reload.clone());
+        let (metrics, counter, hosts) =
+            (Arc::clone(&metrics), Arc::clone(&metrics), Arc::clone(&hosts));
         App::new()
             .configure(move |config| private::configure_digest(config, move || reload.outline()))
-            .configure(move |config| private::configure(config, readiness, metrics, admin::scope(admin)))
+            .configure(move |config| {
+                private::configure(config, readiness, metrics, admin::scope(admin))
+            })
             .wrap(from_fn(move |request, next| {
                 let (hosts, metrics) = (Arc::clone(&hosts), Arc::clone(&counter));
-                connection::serve(request, async move |request| private::admit(hosts, metrics, request, next).await)
+                connection::serve(request, async move |request| {
+                    private::admit(hosts, metrics, request, next).await
+                })
             }))
     })
 }

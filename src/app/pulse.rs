@@ -90,7 +90,10 @@ mod tests {
             });
             does_hang.await.unwrap();
             let patience = Duration::from_millis(1);
-            assert!(tokio::time::timeout(patience, pulse.is_felt()).await.is_err(), "it has not answered yet");
+            assert!(
+                tokio::time::timeout(patience, pulse.is_felt()).await.is_err(),
+                "it has not answered yet"
+            );
             assert!(!pulse.is_felt().await, "it has left a question");
 
             go_on.send(()).unwrap();

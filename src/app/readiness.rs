@@ -60,7 +60,12 @@ pub(super) struct Places {
 impl Places {
     pub fn of(loaded: &Loaded) -> Self {
         let limits = &loaded.settings.limits;
-        Self { logins: limits.logins, login_bytes: limits.login_bytes(), sessions: limits.sessions, grants: limits.grants }
+        Self {
+            logins: limits.logins,
+            login_bytes: limits.login_bytes(),
+            sessions: limits.sessions,
+            grants: limits.grants,
+        }
     }
 
     pub fn rows(self, store: &dyn Store) -> Vec<StoreRow> {
@@ -70,7 +75,11 @@ impl Places {
         };
         vec![
             row("logins", &[Kind::Login], self.logins),
-            StoreRow { records: "bytes of logins".to_owned(), held: store.usage(Kind::Login).bytes, places: self.login_bytes },
+            StoreRow {
+                records: "bytes of logins".to_owned(),
+                held: store.usage(Kind::Login).bytes,
+                places: self.login_bytes,
+            },
             row("sessions", &[Kind::Session], self.sessions),
             row("codes and tokens", &[Kind::Code, Kind::Token], self.grants),
         ]
@@ -78,7 +87,19 @@ impl Places {
 }
 
 pub(super) fn readiness(looked: Looked) -> Readiness {
-    let Looked { env, store, complaint, places, keys, connectors, blocks, register, reload, audit, exchange } = looked;
+    let Looked {
+        env,
+        store,
+        complaint,
+        places,
+        keys,
+        connectors,
+        blocks,
+        register,
+        reload,
+        audit,
+        exchange,
+    } = looked;
     let known = blocks.clone();
     let ring = Arc::clone(&keys.ring);
     let (now, clock, aged) = (env.clone(), connectors.clone(), (Arc::clone(&ring), env));
@@ -88,14 +109,22 @@ pub(super) fn readiness(looked: Looked) -> Readiness {
         .with("store", complaint)
         .with("blocks", move || blocks.unread().map_or(Ok(()), Err))
         .with_detail("blocks", move || known.complaint().into_iter().collect())
-        .with_detail("store", move || places.rows(store.as_ref()).iter().filter_map(nearly_full).collect())
-        .with_detail("keys", move || keys.complaint().into_iter().chain(old_keys(&aged.0.load(), &aged.1)).collect())
+        .with_detail("store", move || {
+            places.rows(store.as_ref()).iter().filter_map(nearly_full).collect()
+        })
+        .with_detail("keys", move || {
+            keys.complaint().into_iter().chain(old_keys(&aged.0.load(), &aged.1)).collect()
+        })
         .with_detail("config", move || reload.complaints())
         .with_detail("connectors", move || connectors_down(&connectors.overview()))
         .with_detail("way_out", move || way_out.way_out_complaint().into_iter().collect())
-        .with_detail("register", move || register.as_ref().and_then(|register| register.complaint()).into_iter().collect())
+        .with_detail("register", move || {
+            register.as_ref().and_then(|register| register.complaint()).into_iter().collect()
+        })
         .with_detail("audit", move || audit.complaints())
-        .with_detail("limits", move || exchange.as_ref().map(|exchange| exchange.complaints()).unwrap_or_default())
+        .with_detail("limits", move || {
+            exchange.as_ref().map(|exchange| exchange.complaints()).unwrap_or_default()
+        })
         .with_detail("clock", move || clocks_apart(&clock.overview()))
 }
 
@@ -109,12 +138,16 @@ fn keys_sign(ring: &ArcSwap<Keyring>, env: &Env) -> Result<(), String> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(format!("no key signs by {} now; mend: see `passerelle keys list`, and this machine's clock", missing.join(" and ")))
+    Err(format!(
+        "no key signs by {} now; mend: see `passerelle keys list`, and this machine's clock",
+        missing.join(" and ")
+    ))
 }
 
 fn old_keys(ring: &Keyring, env: &Env) -> Vec<String> {
     let now = env.now();
-    let current = [SigningAlg::ES256, SigningAlg::RS256].into_iter().filter_map(|alg| ring.current(alg, now));
+    let current =
+        [SigningAlg::ES256, SigningAlg::RS256].into_iter().filter_map(|alg| ring.current(alg, now));
     let old = current.filter(|key| ring.successor(key).is_none()).filter_map(|key| {
         let days = now.since(key.signs_from).as_secs() / 86_400;
         (days >= KEY_LIFE_DAYS).then(|| {
@@ -144,12 +177,18 @@ fn nearly_full(row: &StoreRow) -> Option<String> {
 }
 
 fn connectors_down(rows: &[ConnectorRow]) -> Vec<String> {
-    let on: Vec<&ConnectorRow> = rows.iter().filter(|row| row.state == ConnectorState::On).collect();
-    let is_down = |row: &&&ConnectorRow| row.health.as_ref().is_some_and(|health| health.circuit != Circuit::Closed);
+    let on: Vec<&ConnectorRow> =
+        rows.iter().filter(|row| row.state == ConnectorState::On).collect();
+    let is_down = |row: &&&ConnectorRow| {
+        row.health.as_ref().is_some_and(|health| health.circuit != Circuit::Closed)
+    };
     let down: Vec<&str> = on.iter().filter(is_down).map(|row| row.id.as_str()).collect();
     let mut told = Vec::new();
     if on.is_empty() {
-        told.push("no connector is on, so that nobody can log in; mend: see `passerelle idp list`".to_owned());
+        told.push(
+            "no connector is on, so that nobody can log in; mend: see `passerelle idp list`"
+                .to_owned(),
+        );
     }
     if !down.is_empty() {
         let named = down.iter().take(NAMED).copied().collect::<Vec<_>>().join(", ");
@@ -167,18 +206,25 @@ fn connectors_down(rows: &[ConnectorRow]) -> Vec<String> {
 
 /// One clock that is away is its owner's; most of them are ours.
 fn clocks_apart(rows: &[ConnectorRow]) -> Vec<String> {
-    let known: Vec<(&str, i64)> =
-        rows.iter().filter_map(|row| Some((row.id.as_str(), row.health.as_ref()?.skew_seconds?))).collect();
-    let apart: Vec<_> = known.iter().filter(|(_, skew)| skew.unsigned_abs() > CLOCKS_APART).collect();
+    let known: Vec<(&str, i64)> = rows
+        .iter()
+        .filter_map(|row| Some((row.id.as_str(), row.health.as_ref()?.skew_seconds?)))
+        .collect();
+    let apart: Vec<_> =
+        known.iter().filter(|(_, skew)| skew.unsigned_abs() > CLOCKS_APART).collect();
     let ahead = apart.iter().filter(|(_, skew)| *skew > 0).count();
     let agree = ahead.max(apart.len() - ahead);
     if known.len() > 1 && agree * 2 > known.len() {
-        let what =
-            format!("the clocks of {agree} of {} identity providers differ from this machine's in the same way", known.len());
+        let what = format!(
+            "the clocks of {agree} of {} identity providers differ from this machine's in the same way",
+            known.len()
+        );
         return vec![format!("{what}; mend: set this machine's clock (NTP)")];
     }
     let told = |(id, skew): &&(&str, i64)| {
-        format!("the clock of {id} is {skew:+} s away from this machine's; mend: tell its operators, or set this machine's clock")
+        format!(
+            "the clock of {id} is {skew:+} s away from this machine's; mend: tell its operators, or set this machine's clock"
+        )
     };
     apart.iter().take(NAMED).map(told).collect()
 }
@@ -192,7 +238,13 @@ mod tests {
     use crate::assurance::Level;
 
     fn row(id: &str, circuit: Circuit, skew_seconds: Option<i64>) -> ConnectorRow {
-        let health = HealthRow { circuit, failure_ratio: 0.0, p99_seconds: None, reasons: Vec::new(), skew_seconds };
+        let health = HealthRow {
+            circuit,
+            failure_ratio: 0.0,
+            p99_seconds: None,
+            reasons: Vec::new(),
+            skew_seconds,
+        };
         ConnectorRow {
             id: id.into(),
             name: BTreeMap::new(),
@@ -206,9 +258,17 @@ mod tests {
 
     #[test]
     fn what_is_down_is_counted_and_named() {
-        let rows = [row("a", Circuit::Closed, None), row("b", Circuit::Open, None), row("c", Circuit::HalfOpen, None)];
+        let rows = [
+            row("a", Circuit::Closed, None),
+            row("b", Circuit::Open, None),
+            row("c", Circuit::HalfOpen, None),
+        ];
         let told = connectors_down(&rows);
-        assert!(told.len() == 1 && told[0].starts_with("2 of 3 identity providers are down: b, c; mend: "), "{told:?}");
+        assert!(
+            told.len() == 1
+                && told[0].starts_with("2 of 3 identity providers are down: b, c; mend: "),
+            "{told:?}"
+        );
         assert_eq!(connectors_down(&rows[..1]), [] as [String; 0]);
         let off = ConnectorRow { state: ConnectorState::Off, ..row("a", Circuit::Open, None) };
         assert!(connectors_down(&[off])[0].starts_with("no connector is on"));
@@ -218,7 +278,12 @@ mod tests {
     fn one_clock_that_is_away_is_its_own_and_most_of_them_are_ours() {
         let of = |skews: &[i64]| -> Vec<String> {
             let ids = ["a", "b", "c", "d"];
-            clocks_apart(&ids.iter().zip(skews).map(|(id, skew)| row(id, Circuit::Closed, Some(*skew))).collect::<Vec<_>>())
+            clocks_apart(
+                &ids.iter()
+                    .zip(skews)
+                    .map(|(id, skew)| row(id, Circuit::Closed, Some(*skew)))
+                    .collect::<Vec<_>>(),
+            )
         };
         assert_eq!(of(&[0, 30, -30]), [] as [String; 0]);
         assert!(of(&[0, 31, 0])[0].starts_with("the clock of b is +31 s away"));
@@ -231,6 +296,10 @@ mod tests {
     fn a_shelf_is_told_of_before_it_is_full() {
         let row = |held| StoreRow { records: "sessions".into(), held, places: 1000 };
         assert_eq!(nearly_full(&row(899)), None);
-        assert!(nearly_full(&row(900)).is_some_and(|told| told.contains("900 of 1000") && told.contains("limits.sessions")));
+        assert!(
+            nearly_full(&row(900)).is_some_and(
+                |told| told.contains("900 of 1000") && told.contains("limits.sessions")
+            )
+        );
     }
 }

@@ -27,22 +27,35 @@ pub(super) enum Read {
 
 /// # Errors
 /// The file is unusable, or the `http` register can't be called as configured.
-pub(super) fn read(loaded: &Loaded, metrics: &Arc<Metrics>, now: Timestamp) -> Result<Read, BuildFault> {
+pub(super) fn read(
+    loaded: &Loaded,
+    metrics: &Arc<Metrics>,
+    now: Timestamp,
+) -> Result<Read, BuildFault> {
     let home_country = &loaded.settings.home_country;
     match &loaded.settings.register {
         None => Ok(Read::None),
         Some(RegisterConfig::File(file)) => {
             // Before the file, so that a change between the two is seen as one.
             let stamp = Stamp::of(&file.path);
-            let register =
-                FileRegister::load(&file.path, home_country).map_err(|fault| BuildFault::Register(fault.to_string()))?;
+            let register = FileRegister::load(&file.path, home_country)
+                .map_err(|fault| BuildFault::Register(fault.to_string()))?;
             let current = Arc::new(ArcSwap::from_pointee(register));
-            let (path, home_country, trouble) = (file.path.clone(), home_country.clone(), Arc::default());
+            let (path, home_country, trouble) =
+                (file.path.clone(), home_country.clone(), Arc::default());
             Ok(Read::File(Followed { current, trouble, path, stamp, home_country }))
         }
         Some(RegisterConfig::Http(configured)) => {
-            let register = HttpRegister::new(configured, &loaded.register, home_country, Arc::clone(metrics), now);
-            register.map(|register| Read::Http(Box::new(register))).map_err(|fault| BuildFault::Register(fault.to_string()))
+            let register = HttpRegister::new(
+                configured,
+                &loaded.register,
+                home_country,
+                Arc::clone(metrics),
+                now,
+            );
+            register
+                .map(|register| Read::Http(Box::new(register)))
+                .map_err(|fault| BuildFault::Register(fault.to_string()))
         }
     }
 }
@@ -53,7 +66,10 @@ pub(super) fn share(register: Read, round: Duration) -> Option<Arc<dyn Register>
         Read::None => None,
         Read::Http(register) => Some(Arc::from(register as Box<dyn Register>)),
         Read::File(followed) => {
-            let shared = Current { file: Arc::clone(&followed.current), trouble: Arc::clone(&followed.trouble) };
+            let shared = Current {
+                file: Arc::clone(&followed.current),
+                trouble: Arc::clone(&followed.trouble),
+            };
             actix::spawn(followed.follow(round));
             Some(Arc::new(shared))
         }
@@ -64,9 +80,17 @@ pub(super) fn share(register: Read, round: Duration) -> Option<Arc<dyn Register>
 ///
 /// # Errors
 /// The register can't be built; its own fault comes with the answer.
-pub async fn ask_register(loaded: &Loaded, env: &Env, pivot: &Identity) -> Result<Result<Answer, RegisterFault>, BuildFault> {
+pub async fn ask_register(
+    loaded: &Loaded,
+    env: &Env,
+    pivot: &Identity,
+) -> Result<Result<Answer, RegisterFault>, BuildFault> {
     let metrics = Arc::new(Metrics::new(env.now())?);
-    let none = || BuildFault::Register("none is configured: add [register.file] or [register.http]".to_owned());
+    let none = || {
+        BuildFault::Register(
+            "none is configured: add [register.file] or [register.http]".to_owned(),
+        )
+    };
     let id = SupportId::fresh(env.entropy());
     match read(loaded, &metrics, env.now())? {
         Read::None => Err(none()),
@@ -113,20 +137,29 @@ impl Followed {
         match read.await {
             // Half of a file that is written in place may look whole; whom the other half names would be nobody.
             Ok((_, after)) if after != stamp => {
-                tracing::info!("the register file is being written; the last good one stays until it is done");
+                tracing::info!(
+                    "the register file is being written; the last good one stays until it is done"
+                );
                 return;
             }
             Ok((Ok(register), _)) => {
-                tracing::info!(persons = register.len(), "the register file has changed and is in use");
+                tracing::info!(
+                    persons = register.len(),
+                    "the register file has changed and is in use"
+                );
                 self.current.store(Arc::new(register));
                 self.trouble.store(None);
             }
             Ok((Err(fault), _)) => {
                 tracing::error!(%fault, "the register file is bad; the last good one stays");
-                let why = format!("the register file is bad, and the last good one stays in use; mend: {fault}");
+                let why = format!(
+                    "the register file is bad, and the last good one stays in use; mend: {fault}"
+                );
                 self.trouble.store(Some(Arc::new(why)));
             }
-            Err(fault) => tracing::error!(%fault, "reading the register file failed; the last good one stays"),
+            Err(fault) => {
+                tracing::error!(%fault, "reading the register file failed; the last good one stays")
+            }
         }
         // Also when it can't be read: told about once, not each round.
         self.stamp = stamp;
@@ -159,7 +192,11 @@ struct Current {
 
 #[async_trait]
 impl Register for Current {
-    async fn identify(&self, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault> {
+    async fn identify(
+        &self,
+        pivot: &Identity,
+        support_id: &SupportId,
+    ) -> Result<Answer, RegisterFault> {
         let register = self.file.load_full();
         register.identify(pivot, support_id).await
     }
@@ -174,7 +211,8 @@ mod tests {
     use super::*;
     use std::fs;
 
-    const HEADER: &str = "given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n";
+    const HEADER: &str =
+        "given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n";
     const ADA: &str = "Ada,ONE,1990-01-01,female,,99134,\n";
     const EVE: &str = "Eve,TWO,1990-01-01,female,,99134,\n";
 

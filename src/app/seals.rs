@@ -37,10 +37,17 @@ pub(super) struct Compared {
 }
 
 /// Compares the log's end with the last seal that the state folder and the shared store keep.
-pub(super) fn compare_with_kept(loaded: &Loaded, env: &Env, node: &str, store: &Arc<dyn Store>, found: &Found) -> Compared {
+pub(super) fn compare_with_kept(
+    loaded: &Loaded,
+    env: &Env,
+    node: &str,
+    store: &Arc<dyn Store>,
+    found: &Found,
+) -> Compared {
     let path = &loaded.settings.audit.path;
     let log = path.display().to_string();
-    let mut places: Vec<Box<dyn SealStore>> = vec![Box::new(SealFile::in_folder(&loaded.settings.state))];
+    let mut places: Vec<Box<dyn SealStore>> =
+        vec![Box::new(SealFile::in_folder(&loaded.settings.state))];
     if store.reach() == Reach::Shared {
         places.push(Box::new(SharedSeal::new(store, env, node, &log)));
     }
@@ -58,7 +65,12 @@ fn describe(check: SealCheck, sealed: Option<u64>, end: u64) -> Option<String> {
     let what = match check {
         SealCheck::Matched | SealCheck::Unknown => return None,
         SealCheck::Unreadable => {
-            tracing::error!(code, seq = sealed, found = end, "the audit log can't be compared with its last checkpoint");
+            tracing::error!(
+                code,
+                seq = sealed,
+                found = end,
+                "the audit log can't be compared with its last checkpoint"
+            );
             return Some(
                 "the audit log can't be compared with its last checkpoint, so it may have been changed or cut while the hub was down: \
                  the copies of the checkpoint, or a file of the log, can't be read; mend: the hub's log names what; \
@@ -70,7 +82,12 @@ fn describe(check: SealCheck, sealed: Option<u64>, end: u64) -> Option<String> {
         SealCheck::Changed => "does not lead on from",
     };
     let seq = sealed?;
-    tracing::error!(code, seq, found = end, "the audit log was changed or cut while the hub was down");
+    tracing::error!(
+        code,
+        seq,
+        found = end,
+        "the audit log was changed or cut while the hub was down"
+    );
     Some(format!(
         "the audit log {what} the checkpoint in line {seq} that the hub had kept: it was changed or cut while the hub was down; \
          mend: run `passerelle audit verify`, and keep the file as it is"
@@ -110,7 +127,8 @@ impl SharedSeal {
     }
 
     fn wait_for<T>(&self, call: impl Future<Output = io::Result<T>>) -> io::Result<T> {
-        let runtime = self.runtime.as_ref().ok_or_else(|| io::Error::other("no runtime could be made"))?;
+        let runtime =
+            self.runtime.as_ref().ok_or_else(|| io::Error::other("no runtime could be made"))?;
         let answer = runtime.block_on(async { tokio::time::timeout(PATIENCE, call).await });
         answer.map_err(|_| io::Error::from(io::ErrorKind::TimedOut))?
     }
@@ -129,19 +147,31 @@ impl SharedSeal {
         let LastSeal { log, seq, hash, .. } = seal.clone();
         entries.insert(self.entry.clone(), Entry { log, seq, hash, saved_at: now });
         while entries.len() > MAX_LOGS {
-            let oldest = entries.iter().min_by_key(|(_, entry)| entry.saved_at).map(|(name, _)| name.clone());
+            let oldest = entries
+                .iter()
+                .min_by_key(|(_, entry)| entry.saved_at)
+                .map(|(name, _)| name.clone());
             oldest.and_then(|name| entries.remove(&name));
         }
         let value = serde_json::to_vec(&entries)?;
         let Some(version) = version else {
-            let draft = Draft { value, expires_at: now + LIFE, unread_until: None, families: Arc::default() };
+            let draft = Draft {
+                value,
+                expires_at: now + LIFE,
+                unread_until: None,
+                families: Arc::default(),
+            };
             return match self.store.insert(self.key.clone(), draft, now).await {
                 Ok(_) => Ok(true),
                 Err(StoreFault::Exists) => Ok(false),
                 Err(fault) => Err(io::Error::other(fault)),
             };
         };
-        let replaced = self.store.replace(&self.key, version, value, now + LIFE, now).await.map_err(io::Error::other)?;
+        let replaced = self
+            .store
+            .replace(&self.key, version, value, now + LIFE, now)
+            .await
+            .map_err(io::Error::other)?;
         Ok(matches!(replaced, Replaced::Done(_)))
     }
 }
@@ -150,7 +180,12 @@ impl SealStore for SharedSeal {
     fn load(&mut self) -> io::Result<Option<LastSeal>> {
         let entries = self.wait_for(self.entries(self.env.now()))?;
         let entry = entries.and_then(|(mut entries, _)| entries.remove(&self.entry));
-        Ok(entry.map(|Entry { log, seq, hash, .. }| LastSeal { log, seq, hash, jws: String::new() }))
+        Ok(entry.map(|Entry { log, seq, hash, .. }| LastSeal {
+            log,
+            seq,
+            hash,
+            jws: String::new(),
+        }))
     }
 
     fn save(&mut self, seal: &LastSeal) -> io::Result<()> {
@@ -177,7 +212,10 @@ mod tests {
     fn a_seal_that_can_not_be_read_is_a_finding_and_one_that_was_never_kept_is_none() {
         assert!(describe(SealCheck::Unreadable, None, 9).unwrap().contains("can't be compared"));
         assert!(describe(SealCheck::Changed, Some(7), 9).unwrap().contains("line 7"));
-        assert_eq!((describe(SealCheck::Unknown, None, 9), describe(SealCheck::Matched, Some(9), 9)), (None, None));
+        assert_eq!(
+            (describe(SealCheck::Unknown, None, 9), describe(SealCheck::Matched, Some(9), 9)),
+            (None, None)
+        );
     }
 
     #[test]
@@ -185,7 +223,8 @@ mod tests {
         let store: Arc<dyn Store> = Arc::new(MemoryStore::new(ROOMY));
         let env = Env::system();
         let place = |node: &str, log: &str| SharedSeal::new(&store, &env, node, log);
-        let seal = |seq: u64| LastSeal { log: "a".into(), seq, hash: "h".into(), jws: String::new() };
+        let seal =
+            |seq: u64| LastSeal { log: "a".into(), seq, hash: "h".into(), jws: String::new() };
         assert_eq!(place("one", "a").load().unwrap(), None);
         for seq in [2, 9] {
             place("one", "a").save(&seal(seq)).unwrap();
@@ -207,7 +246,8 @@ mod tests {
             clock.advance(Duration::from_secs(1));
             place(&node.to_string()).save(&seal).unwrap();
         }
-        let known = (0..MAX_LOGS + 10).filter(|node| place(&node.to_string()).load().unwrap().is_some());
+        let known =
+            (0..MAX_LOGS + 10).filter(|node| place(&node.to_string()).load().unwrap().is_some());
         assert_eq!(known.collect::<Vec<_>>(), (10..MAX_LOGS + 10).collect::<Vec<_>>());
         std::thread::scope(|scope| {
             for node in ["x", "y", "z"] {

@@ -103,7 +103,10 @@ impl ServiceManager {
             reading.abort();
         }
         if self.listens {
-            tell(&[NotifyState::Stopping, NotifyState::Status("going down: requests in flight finish")]);
+            tell(&[
+                NotifyState::Stopping,
+                NotifyState::Status("going down: requests in flight finish"),
+            ]);
         }
     }
 }
@@ -118,7 +121,9 @@ async fn answer_watchdog(within: Duration, pulse: Pulse) {
         round.tick().await;
         match timeout(within / 2, pulse.is_felt()).await {
             Ok(true) => tell(&[NotifyState::Watchdog]),
-            Ok(false) | Err(_) => tracing::error!("a thread of the hub does not answer: the watchdog is not answered either"),
+            Ok(false) | Err(_) => tracing::error!(
+                "a thread of the hub does not answer: the watchdog is not answered either"
+            ),
         }
     }
 }
@@ -126,7 +131,8 @@ async fn answer_watchdog(within: Duration, pulse: Pulse) {
 impl Hub {
     fn status(&self) -> String {
         let complaints = self.readiness.complaints();
-        let complaints: Vec<_> = complaints.into_iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
+        let complaints: Vec<_> =
+            complaints.into_iter().map(|(name, reason)| format!("{name}: {reason}")).collect();
         if complaints.is_empty() {
             format!("serving on {}", self.address)
         } else {

@@ -31,7 +31,8 @@ pub(super) fn rules(loaded: &Loaded) -> Rules {
 
 pub(super) fn limits(configured: &Limits) -> logins::Limits {
     // A page of ours must come before the shell's deadline cuts the request.
-    let patience = Duration::from_secs(configured.request_seconds).saturating_sub(Duration::from_secs(1));
+    let patience =
+        Duration::from_secs(configured.request_seconds).saturating_sub(Duration::from_secs(1));
     logins::Limits { steps_in_flight: configured.steps_in_flight, patience }
 }
 

@@ -45,7 +45,12 @@ pub(super) fn take_up(successor: Option<&Successor>, grants: &Grants) -> Result<
 impl Successor {
     /// # Errors
     /// No snapshot could be kept at the end.
-    pub fn new(config: &MemoryConfig, loaded: &Loaded, store: &Arc<MemoryStore>, env: &Env) -> Result<Self, BuildFault> {
+    pub fn new(
+        config: &MemoryConfig,
+        loaded: &Loaded,
+        store: &Arc<MemoryStore>,
+        env: &Env,
+    ) -> Result<Self, BuildFault> {
         Snapshots::examine(&config.snapshot)?;
         let snapshots = Snapshots::new(&config.snapshot, &loaded.store.seal_keys, &loaded.issuer);
         Ok(Self { snapshots: Arc::new(snapshots), store: Arc::clone(store), env: env.clone() })
@@ -60,15 +65,27 @@ impl Successor {
     fn take_up(&self) -> Result<Memory, BuildFault> {
         let begun = Instant::now();
         let found = self.snapshots.load(&self.store, self.env.now())?;
-        let memory = if matches!(found, Found::Taken { .. }) { Memory::Continued } else { Memory::Empty };
+        let memory =
+            if matches!(found, Found::Taken { .. }) { Memory::Continued } else { Memory::Empty };
         match found {
             Found::Nothing => tracing::info!("there is no snapshot of the store; it is empty"),
             Found::Taken { restored, age } => {
-                let (records, expired, left_out) = (restored.records, restored.expired, restored.left_out);
+                let (records, expired, left_out) =
+                    (restored.records, restored.expired, restored.left_out);
                 let (milliseconds, age_seconds) = (begun.elapsed().as_millis(), age.as_secs());
-                tracing::info!(records, expired, left_out, age_seconds, milliseconds, "the store goes on from its snapshot");
+                tracing::info!(
+                    records,
+                    expired,
+                    left_out,
+                    age_seconds,
+                    milliseconds,
+                    "the store goes on from its snapshot"
+                );
                 if left_out > 0 {
-                    tracing::warn!(left_out, "the snapshot held more records than [limits] admits; these are lost");
+                    tracing::warn!(
+                        left_out,
+                        "the snapshot held more records than [limits] admits; these are lost"
+                    );
                 }
             }
             Found::SetAside { why, lies } => tracing::error!(
@@ -87,9 +104,17 @@ impl Successor {
         match saving.await.map_err(std::io::Error::from).and_then(|saved| saved) {
             Ok(saved) => {
                 let (records, milliseconds) = (saved.written.records, begun.elapsed().as_millis());
-                tracing::info!(records, bytes = saved.bytes, milliseconds, "the store is kept for the next start");
+                tracing::info!(
+                    records,
+                    bytes = saved.bytes,
+                    milliseconds,
+                    "the store is kept for the next start"
+                );
                 if saved.written.left_out > 0 {
-                    tracing::error!(left_out = saved.written.left_out, "records were too large for the snapshot; these are lost");
+                    tracing::error!(
+                        left_out = saved.written.left_out,
+                        "records were too large for the snapshot; these are lost"
+                    );
                 }
             }
             Err(error) => {

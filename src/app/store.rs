@@ -42,7 +42,11 @@ pub(super) struct Opened {
 /// # Errors
 /// Shared servers that must not be used as they are set up; a place where no snapshot can be kept. Servers that are away are waited for by nobody: the hub
 /// starts, and is ready when they answer.
-pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Opened, BuildFault> {
+pub(super) fn open(
+    loaded: &Loaded,
+    env: &Env,
+    metrics: &Arc<Metrics>,
+) -> Result<Opened, BuildFault> {
     let capacities = capacities(&loaded.settings.limits);
     let (mut successor, mut counters): (_, Option<Arc<dyn Counters>>) = (None, None);
     let (store, complaint): (Arc<dyn Store>, Complaint) = match &loaded.settings.store {
@@ -57,7 +61,10 @@ pub(super) fn open(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result
             let store = Arc::new(store.of_hub(&loaded.issuer));
             match store.join_and_wait()? {
                 Ok(summary) => tracing::info!(store = summary, "the store is shared"),
-                Err(trouble) => tracing::error!(trouble, "the store does not answer yet; the hub starts, and is not ready"),
+                Err(trouble) => tracing::error!(
+                    trouble,
+                    "the store does not answer yet; the hub starts, and is not ready"
+                ),
             }
             let asked = Arc::clone(&store);
             counters = Some(Arc::clone(&store) as Arc<_>);
@@ -83,7 +90,8 @@ pub(super) fn share_blocks(blocks: &Blocks, store: &Arc<dyn Store>) {
     // Whoever builds a hub can't await, and the reading needs a clock.
     std::thread::scope(|scope| {
         scope.spawn(|| {
-            if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build() {
+            if let Ok(runtime) = tokio::runtime::Builder::new_current_thread().enable_all().build()
+            {
                 runtime.block_on(blocks.refresh());
             }
         });
@@ -95,10 +103,19 @@ pub(super) fn share_blocks(blocks: &Blocks, store: &Arc<dyn Store>) {
 ///
 /// # Errors
 /// The configuration itself can't be used.
-pub async fn probe_store(loaded: &Loaded, env: &Env) -> Result<Option<Result<String, String>>, BuildFault> {
+pub async fn probe_store(
+    loaded: &Loaded,
+    env: &Env,
+) -> Result<Option<Result<String, String>>, BuildFault> {
     let Some(StoreConfig::Redis(config)) = &loaded.settings.store else { return Ok(None) };
     let metrics = Arc::new(Metrics::new(env.now())?);
-    let store = RedisStore::new(config, &loaded.store, capacities(&loaded.settings.limits), env.clone(), &metrics)?;
+    let store = RedisStore::new(
+        config,
+        &loaded.store,
+        capacities(&loaded.settings.limits),
+        env.clone(),
+        &metrics,
+    )?;
     Ok(Some(match store.of_hub(&loaded.issuer).inspect().await {
         Ok(answer) => answer,
         Err(unfit @ RedisFault::Unfit { .. }) => Err(unfit.to_string()),

@@ -25,18 +25,26 @@ pub(super) struct Traces {
 
 /// # Errors
 /// The collector can't be called as configured.
-pub(super) fn prepare(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Result<Traces, BuildFault> {
+pub(super) fn prepare(
+    loaded: &Loaded,
+    env: &Env,
+    metrics: &Arc<Metrics>,
+) -> Result<Traces, BuildFault> {
     let settings = &loaded.settings.traces;
     let Some(endpoint) = &settings.endpoint else { return Ok(Traces::default()) };
     let refused = |why: String| BuildFault::Traces(why);
     let url = url::Url::parse(endpoint).map_err(|error| refused(error.to_string()))?;
     let schemes = if settings.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
-    let guard = Guard::new(schemes, &settings.internal_hosts, CallLimits::DEFAULT).map_err(|fault| refused(fault.to_string()))?;
+    let guard = Guard::new(schemes, &settings.internal_hosts, CallLimits::DEFAULT)
+        .map_err(|fault| refused(fault.to_string()))?;
     guard.admit(&url).map_err(|fault| refused(fault.to_string()))?;
-    let mut headers = HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
+    let mut headers =
+        HeaderMap::from_iter([(CONTENT_TYPE, HeaderValue::from_static("application/json"))]);
     for (name, secret) in &loaded.trace_headers {
-        let name = HeaderName::try_from(name).map_err(|_| refused(format!("{name} is no header's name")))?;
-        let mut value = HeaderValue::from_str(secret.reveal()).map_err(|_| refused(format!("{name} can't be sent")))?;
+        let name = HeaderName::try_from(name)
+            .map_err(|_| refused(format!("{name} is no header's name")))?;
+        let mut value = HeaderValue::from_str(secret.reveal())
+            .map_err(|_| refused(format!("{name} can't be sent")))?;
         value.set_sensitive(true);
         headers.insert(name, value);
     }
@@ -45,14 +53,16 @@ pub(super) fn prepare(loaded: &Loaded, env: &Env, metrics: &Arc<Metrics>) -> Res
     let others = settings.resource.iter().map(|(key, value)| (key.clone(), value.clone()));
     let collector = Collector { guard, endpoint: endpoint.clone(), headers };
     let resource = Resource(own.into_iter().chain(others).collect());
-    let (queue, exporter) = export::queue(settings.queue_spans, resource, Box::new(collector), metrics);
+    let (queue, exporter) =
+        export::queue(settings.queue_spans, resource, Box::new(collector), metrics);
     let sampling = if settings.trust_sampled { Sampling::Callers } else { Sampling::Ours };
     let propagation = match settings.propagate {
         Propagate::Nobody => Propagation::Nobody,
         Propagate::Register => Propagation::Register,
         Propagate::Everybody => Propagation::Everybody,
     };
-    let tracer = Tracer::new(settings.sample_ratio, sampling, propagation, queue.clone(), env.clone());
+    let tracer =
+        Tracer::new(settings.sample_ratio, sampling, propagation, queue.clone(), env.clone());
     Ok(Traces { tracer, export: Some((queue, exporter)) })
 }
 
@@ -79,13 +89,19 @@ impl Transport for Collector {
             .map_err(|_| Undelivered::ForGood("the endpoint is no address".to_owned()))?;
         *request.headers_mut() = self.headers.clone();
         let answer = self.guard.send(request).await.map_err(|fault| match fault {
-            GuardFault::Unreachable { .. } | GuardFault::Timeout(_) => Undelivered::ForNow(fault.to_string()),
-            GuardFault::AddressForbidden(_) | GuardFault::TooLarge { .. } => Undelivered::ForGood(fault.to_string()),
+            GuardFault::Unreachable { .. } | GuardFault::Timeout(_) => {
+                Undelivered::ForNow(fault.to_string())
+            }
+            GuardFault::AddressForbidden(_) | GuardFault::TooLarge { .. } => {
+                Undelivered::ForGood(fault.to_string())
+            }
         })?;
         match answer.status().as_u16() {
             200..=299 => Ok(rejected(answer.body())),
             // OTLP 1.5, "Failures", "Retryable Response Codes"
-            status @ (429 | 502 | 503 | 504) => Err(Undelivered::ForNow(format!("it answered with status {status}"))),
+            status @ (429 | 502 | 503 | 504) => {
+                Err(Undelivered::ForNow(format!("it answered with status {status}")))
+            }
             status => Err(Undelivered::ForGood(format!("it answered with status {status}"))),
         }
     }

@@ -102,7 +102,10 @@ impl Agreement {
         let obtained = match (returned.filter(|_| !self.ignores_acr), self.assumed) {
             // A value listed twice counts as the lower level.
             (Some(value), _) => {
-                let mut listed = self.values.iter().filter(|(_, values)| values.iter().any(|listed| listed == value));
+                let mut listed = self
+                    .values
+                    .iter()
+                    .filter(|(_, values)| values.iter().any(|listed| listed == value));
                 *listed.next().ok_or(LevelFault::Unlisted)?.0
             }
             (None, Some(Level::Eidas1)) => Level::Eidas1,
@@ -111,7 +114,11 @@ impl Agreement {
         if obtained < needed {
             return Err(LevelFault::TooLow { obtained, needed });
         }
-        if (self.lowest..=self.highest).contains(&obtained) { Ok(obtained) } else { Err(LevelFault::Unlisted) }
+        if (self.lowest..=self.highest).contains(&obtained) {
+            Ok(obtained)
+        } else {
+            Err(LevelFault::Unlisted)
+        }
     }
 }
 
@@ -133,7 +140,11 @@ mod tests {
             assert_eq!(in_id_token(obtained, platform), told);
             assert_eq!(held(obtained, platform), kept);
             for asked in [Eidas1, Eidas2, Eidas3] {
-                assert_eq!(reused(obtained, asked, platform), (asked <= kept).then_some(kept), "{obtained:?} for {asked:?}");
+                assert_eq!(
+                    reused(obtained, asked, platform),
+                    (asked <= kept).then_some(kept),
+                    "{obtained:?} for {asked:?}"
+                );
             }
         }
     }
@@ -147,17 +158,31 @@ mod tests {
     }
 
     fn agreement_over(lowest: Level, highest: Level, assumed: Option<Level>) -> Agreement {
-        Agreement { lowest, highest, values: table(), assumed, sends_acr_values: true, ignores_acr: false }
+        Agreement {
+            lowest,
+            highest,
+            values: table(),
+            assumed,
+            sends_acr_values: true,
+            ignores_acr: false,
+        }
     }
 
     #[test]
     fn upstream_gets_the_higher_of_asked_and_lowest_in_its_own_words() {
         let values = table();
         let agreement = Agreement { values, ..agreement_over(Eidas2, Eidas3, None) };
-        assert_eq!([Eidas1, Eidas2, Eidas3].map(|asked| agreement.to_ask(asked)), [Eidas2, Eidas2, Eidas3]);
+        assert_eq!(
+            [Eidas1, Eidas2, Eidas3].map(|asked| agreement.to_ask(asked)),
+            [Eidas2, Eidas2, Eidas3]
+        );
         assert_eq!(agreement.to_send(Eidas2), Some("loa2"));
         let silent = Agreement { sends_acr_values: false, ..agreement.clone() };
-        assert_eq!((silent.to_send(Eidas2), silent.judge(Some("loa2"), Eidas2)), (None, Ok(Eidas2)), "the answer still counts");
+        assert_eq!(
+            (silent.to_send(Eidas2), silent.judge(Some("loa2"), Eidas2)),
+            (None, Ok(Eidas2)),
+            "the answer still counts"
+        );
         assert_eq!(Agreement { values: BTreeMap::new(), ..agreement }.to_send(Eidas2), None);
     }
 
@@ -169,7 +194,12 @@ mod tests {
             (wide(), Some("loa2"), Eidas2, Ok(Eidas2)),
             (wide(), Some("substantial"), Eidas2, Ok(Eidas2)),
             (wide(), Some("loa3"), Eidas2, Ok(Eidas3)),
-            (wide(), Some("low"), Eidas2, Err(LevelFault::TooLow { obtained: Eidas1, needed: Eidas2 })),
+            (
+                wide(),
+                Some("low"),
+                Eidas2,
+                Err(LevelFault::TooLow { obtained: Eidas1, needed: Eidas2 }),
+            ),
             (wide(), Some("loa4"), Eidas1, Err(LevelFault::Unlisted)),
             (wide(), Some("LOA2"), Eidas1, Err(LevelFault::Unlisted)),
             (wide(), Some(""), Eidas1, Err(LevelFault::Unlisted)),
@@ -178,7 +208,12 @@ mod tests {
             (range(Eidas2, Eidas3, None), Some("low"), Eidas1, Err(LevelFault::Unlisted)),
             (range(Eidas1, Eidas3, Some(Eidas1)), None, Eidas1, Ok(Eidas1)),
             (range(Eidas1, Eidas3, Some(Eidas1)), Some("loa4"), Eidas1, Err(LevelFault::Unlisted)),
-            (range(Eidas1, Eidas3, Some(Eidas1)), None, Eidas2, Err(LevelFault::TooLow { obtained: Eidas1, needed: Eidas2 })),
+            (
+                range(Eidas1, Eidas3, Some(Eidas1)),
+                None,
+                Eidas2,
+                Err(LevelFault::TooLow { obtained: Eidas1, needed: Eidas2 }),
+            ),
             (range(Eidas1, Eidas3, Some(Eidas2)), None, Eidas1, Err(LevelFault::Missing)),
         ] {
             assert_eq!(agreement.judge(returned, needed), judged, "{returned:?} for {needed:?}");
@@ -194,13 +229,21 @@ mod tests {
 
     #[test]
     fn an_ignored_acr_proves_the_assumed_level_and_nothing_more() {
-        let ignoring = |assumed| Agreement { ignores_acr: true, ..agreement_over(Eidas1, Eidas3, assumed) };
+        let ignoring =
+            |assumed| Agreement { ignores_acr: true, ..agreement_over(Eidas1, Eidas3, assumed) };
         for returned in [Some("1"), Some("loa3"), Some(""), None] {
             assert_eq!(ignoring(Some(Eidas1)).judge(returned, Eidas1), Ok(Eidas1), "{returned:?}");
             let too_low = Err(LevelFault::TooLow { obtained: Eidas1, needed: Eidas2 });
             assert_eq!(ignoring(Some(Eidas1)).judge(returned, Eidas2), too_low, "{returned:?}");
-            assert_eq!(ignoring(None).judge(returned, Eidas1), Err(LevelFault::Missing), "{returned:?}");
+            assert_eq!(
+                ignoring(None).judge(returned, Eidas1),
+                Err(LevelFault::Missing),
+                "{returned:?}"
+            );
         }
-        assert!(agreement_over(Eidas1, Eidas3, None).refuses_value("1") && !ignoring(Some(Eidas1)).refuses_value("1"));
+        assert!(
+            agreement_over(Eidas1, Eidas3, None).refuses_value("1")
+                && !ignoring(Some(Eidas1)).refuses_value("1")
+        );
     }
 }

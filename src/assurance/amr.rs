@@ -32,7 +32,8 @@ impl Told {
         match amr {
             None | Some(Value::Null) => Self::Nothing,
             Some(Value::Array(values)) => {
-                let names: Vec<String> = values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
+                let names: Vec<String> =
+                    values.iter().filter_map(Value::as_str).map(str::to_owned).collect();
                 let unreadable = values.len() - names.len();
                 Self::Methods { names, unreadable }
             }
@@ -42,7 +43,10 @@ impl Told {
 
     #[must_use]
     pub fn these<S: AsRef<str>>(names: &[S]) -> Self {
-        Self::Methods { names: names.iter().map(|name| name.as_ref().to_owned()).collect(), unreadable: 0 }
+        Self::Methods {
+            names: names.iter().map(|name| name.as_ref().to_owned()).collect(),
+            unreadable: 0,
+        }
     }
 }
 
@@ -131,7 +135,9 @@ impl Evidence {
     pub fn gather(told: &Told, list: &[String], mfa_means: &[String]) -> Gathered {
         let (names, unreadable, by) = match told {
             Told::Nothing => (list, 0, Provenance::StaticList),
-            Told::Methods { names, unreadable } => (names.as_slice(), *unreadable, Provenance::IdentityProvider),
+            Told::Methods { names, unreadable } => {
+                (names.as_slice(), *unreadable, Provenance::IdentityProvider)
+            }
         };
         let read = names.get(..MOST).unwrap_or(names);
         let known: Vec<Method> = read.iter().filter_map(|name| Method::named(name)).collect();
@@ -141,7 +147,11 @@ impl Evidence {
         let behind = if says_mfa { mfa_means } else { &[] };
         let evidence = Self {
             methods: known.iter().copied().filter(not_mfa).map(|method| (method, by)).collect(),
-            behind_mfa: behind.iter().filter_map(|name| Method::named(name)).filter(not_mfa).collect(),
+            behind_mfa: behind
+                .iter()
+                .filter_map(|name| Method::named(name))
+                .filter(not_mfa)
+                .collect(),
         };
         let unproven = says_mfa && !evidence.is_multi_factor();
         let counts = [
@@ -150,7 +160,11 @@ impl Evidence {
             (Dropped::TooMany, names.len() - read.len()),
             (Dropped::MfaUnproven, usize::from(unproven)),
         ];
-        Gathered { evidence, dropped: counts.into_iter().filter(|(_, count)| *count > 0).collect(), unknown }
+        Gathered {
+            evidence,
+            dropped: counts.into_iter().filter(|(_, count)| *count > 0).collect(),
+            unknown,
+        }
     }
 
     /// The claim `amr`: the methods in a fixed order, `pop` for every proof by a key, `mfa` if and only if two
@@ -171,7 +185,11 @@ impl Evidence {
             methods.insert(Method::Mfa, Provenance::Hub);
         }
         let marker = Stated { name: marker, by: Provenance::Hub };
-        methods.into_iter().map(|(method, by)| Stated { name: method.as_str(), by }).chain([marker]).collect()
+        methods
+            .into_iter()
+            .map(|(method, by)| Stated { name: method.as_str(), by })
+            .chain([marker])
+            .collect()
     }
 
     /// At least two factors of different categories (R061).
@@ -253,5 +271,4 @@ impl Method {
 }
 
 #[cfg(test)]
-#[path = "amr/tests.rs"]
 mod tests;

@@ -168,7 +168,8 @@ impl Chain {
 /// Of a line with its line end.
 #[must_use]
 pub fn hash(line: &[u8]) -> String {
-    let digit = |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
+    let digit =
+        |nibble: u8| char::from(if nibble < 10 { b'0' + nibble } else { b'a' + nibble - 10 });
     let mut text = String::with_capacity(64);
     for byte in digest::sha256(line) {
         text.push(digit(byte >> 4));

@@ -47,7 +47,9 @@ fn walk(files: &[PathBuf], seal: &LastSeal) -> io::Result<Option<Chain>> {
                     Chain { seq: head.seq, hash }
                 }
                 (None, _) => continue,
-                (Some(before), Some(head)) if head.seq == before.seq + 1 && head.prev == before.hash => {
+                (Some(before), Some(head))
+                    if head.seq == before.seq + 1 && head.prev == before.hash =>
+                {
                     Chain { seq: head.seq, hash: hash(&line) }
                 }
                 (Some(_), Some(_)) => return Ok(None),

@@ -50,7 +50,11 @@ impl FileSink {
     ///
     /// # Errors
     /// `Unwritable`, `Taken`, or `Foreign` if its end is no audit log.
-    pub fn open(path: &Path, rotation: Rotation, now: Timestamp) -> Result<(Self, Found), AuditFault> {
+    pub fn open(
+        path: &Path,
+        rotation: Rotation,
+        now: Timestamp,
+    ) -> Result<(Self, Found), AuditFault> {
         let unwritable = |cause| AuditFault::Unwritable { path: path.display().to_string(), cause };
         let folder = folder(path);
         if !folder.is_dir() {
@@ -59,14 +63,24 @@ impl FileSink {
         let lock = new_file(&path.with_extension("lock")).map_err(unwritable)?;
         match lock.try_lock() {
             Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Err(AuditFault::Taken { path: path.display().to_string() }),
+            Err(TryLockError::WouldBlock) => {
+                return Err(AuditFault::Taken { path: path.display().to_string() });
+            }
             Err(TryLockError::Error(cause)) => return Err(unwritable(cause)),
         }
         let (found, first_day) = standing(path)?;
         let file = new_file(path).map_err(unwritable)?;
         let size = file.metadata().map_err(unwritable)?.len();
         let day = first_day.unwrap_or_else(|| day(now));
-        let sink = Self { path: path.to_owned(), rotation, file, _lock: lock, size, day, refused_at: None };
+        let sink = Self {
+            path: path.to_owned(),
+            rotation,
+            file,
+            _lock: lock,
+            size,
+            day,
+            refused_at: None,
+        };
         Ok((sink, found))
     }
 
@@ -190,7 +204,9 @@ fn standing(path: &Path) -> Result<(Found, Option<String>), AuditFault> {
         };
     }
     let chain = match (&end.whole, end.is_empty) {
-        (Some(line), _) => Head::read(line).map(|head| Chain { seq: head.seq, hash: hash(line) }).ok_or_else(foreign)?,
+        (Some(line), _) => Head::read(line)
+            .map(|head| Chain { seq: head.seq, hash: hash(line) })
+            .ok_or_else(foreign)?,
         (None, true) => Chain::default(),
         // Half a line, and nothing before it.
         (None, false) if end.half.is_some() => Chain::default(),
@@ -215,7 +231,9 @@ fn standing(path: &Path) -> Result<(Found, Option<String>), AuditFault> {
 pub fn old_files(path: &Path) -> io::Result<Vec<PathBuf>> {
     let (stem, extension) = parts(path);
     let (before, after) = (format!("{stem}-"), format!(".{extension}"));
-    let is_old = |name: &str| name.strip_prefix(&before).and_then(|rest| rest.strip_suffix(&after)).is_some_and(is_time);
+    let is_old = |name: &str| {
+        name.strip_prefix(&before).and_then(|rest| rest.strip_suffix(&after)).is_some_and(is_time)
+    };
     let mut old = Vec::new();
     for entry in fs::read_dir(folder(path))? {
         let entry = entry?;
@@ -228,7 +246,8 @@ pub fn old_files(path: &Path) -> io::Result<Vec<PathBuf>> {
 }
 
 fn parts(path: &Path) -> (String, String) {
-    let text = |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
+    let text =
+        |part: Option<&std::ffi::OsStr>| part.unwrap_or_default().to_string_lossy().into_owned();
     (text(path.file_stem()), text(path.extension()))
 }
 
@@ -286,14 +305,17 @@ impl End {
     fn of(path: &Path) -> io::Result<Self> {
         let mut file = match File::open(path) {
             Ok(file) => file,
-            Err(fault) if fault.kind() == io::ErrorKind::NotFound => return Ok(Self { is_empty: true, ..Self::default() }),
+            Err(fault) if fault.kind() == io::ErrorKind::NotFound => {
+                return Ok(Self { is_empty: true, ..Self::default() });
+            }
             Err(fault) => return Err(fault),
         };
         let size = file.metadata()?.len();
         let mut first = Vec::new();
         (&mut file).take(TAIL).read_to_end(&mut first)?;
         let first_line = first.split_inclusive(|byte| *byte == b'\n').next();
-        let first_day = first_line.and_then(Head::read).map(|head| head.time.chars().take(10).collect());
+        let first_day =
+            first_line.and_then(Head::read).map(|head| head.time.chars().take(10).collect());
         file.seek(SeekFrom::Start(size.saturating_sub(TAIL)))?;
         let mut tail = Vec::new();
         file.take(TAIL).read_to_end(&mut tail)?;

@@ -70,7 +70,12 @@ pub fn load_newest(places: &mut [Box<dyn SealStore>], log: &str) -> io::Result<O
     let (mut newest, mut failure) = (None::<LastSeal>, None);
     for place in places {
         match place.load() {
-            Ok(found) => newest = newest.into_iter().chain(found.filter(|seal| seal.log == log)).max_by_key(|seal| seal.seq),
+            Ok(found) => {
+                newest = newest
+                    .into_iter()
+                    .chain(found.filter(|seal| seal.log == log))
+                    .max_by_key(|seal| seal.seq)
+            }
             Err(error) => {
                 tracing::error!(%error, "a kept seal of the audit log can't be read");
                 failure = Some(error);
@@ -125,9 +130,13 @@ impl SealFile {
 
 impl SealStore for SealFile {
     fn load(&mut self) -> io::Result<Option<LastSeal>> {
-        let named = |error: io::Error| io::Error::new(error.kind(), format!("{}: {error}", self.path.display()));
+        let named = |error: io::Error| {
+            io::Error::new(error.kind(), format!("{}: {error}", self.path.display()))
+        };
         match fs::read(&self.path) {
-            Ok(bytes) => serde_json::from_slice(&bytes).map(Some).map_err(|error| named(error.into())),
+            Ok(bytes) => {
+                serde_json::from_slice(&bytes).map(Some).map_err(|error| named(error.into()))
+            }
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
             Err(error) => Err(named(error)),
         }
@@ -171,23 +180,35 @@ mod tests {
         }
         let unreadable = || io::Error::from(io::ErrorKind::PermissionDenied);
         assert_eq!(compare(&Err(unreadable()), &end, lines), SealCheck::Unreadable);
-        assert_eq!(compare(&Ok(Some(seal(7, "seven"))), &end, |_| Err(unreadable())), SealCheck::Unreadable);
+        assert_eq!(
+            compare(&Ok(Some(seal(7, "seven"))), &end, |_| Err(unreadable())),
+            SealCheck::Unreadable
+        );
     }
 
     #[test]
     fn the_newest_seal_of_this_log_counts_and_an_unreadable_place_is_not_an_empty_one() {
         let folder = tempfile::tempdir().unwrap();
         let file = |name: &str| SealFile::in_folder(&folder.path().join(name));
-        let places = || -> Vec<Box<dyn SealStore>> { ["a", "b", "c"].map(|name| Box::new(file(name)) as Box<_>).into() };
+        let places = || -> Vec<Box<dyn SealStore>> {
+            ["a", "b", "c"].map(|name| Box::new(file(name)) as Box<_>).into()
+        };
         assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), None);
         file("a").save(&seal(7, "seven")).unwrap();
         file("b").save(&seal(9, "nine")).unwrap();
         file("b").save(&seal(11, "eleven")).unwrap();
         assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(seal(11, "eleven")));
-        assert_eq!(load_newest(&mut places(), "other.jsonl").unwrap(), None, "a log at another path has its own");
+        assert_eq!(
+            load_newest(&mut places(), "other.jsonl").unwrap(),
+            None,
+            "a log at another path has its own"
+        );
         fs::write(folder.path().join("b").join(NAME), "{}").unwrap();
         assert_eq!(load_newest(&mut places(), "audit.jsonl").unwrap(), Some(seal(7, "seven")));
         fs::remove_file(folder.path().join("a").join(NAME)).unwrap();
-        assert!(load_newest(&mut places(), "audit.jsonl").is_err(), "the others answer that they have none, this one does not");
+        assert!(
+            load_newest(&mut places(), "audit.jsonl").is_err(),
+            "the others answer that they have none, this one does not"
+        );
     }
 }

@@ -58,7 +58,11 @@ pub(super) struct State {
 }
 
 impl Shared {
-    pub(super) fn new(env: &Env, metrics: &Arc<Metrics>, when_full: WhenFull) -> (Self, Receiver<Message>, Arc<State>) {
+    pub(super) fn new(
+        env: &Env,
+        metrics: &Arc<Metrics>,
+        when_full: WhenFull,
+    ) -> (Self, Receiver<Message>, Arc<State>) {
         let (queue, messages) = sync_channel(QUEUE);
         let state = Arc::new(State {
             when_full,
@@ -90,18 +94,28 @@ impl Shared {
     }
 
     pub(super) fn admits(&self) -> bool {
-        let is_well = || self.state.trouble.load().is_none() && self.state.waiting.load(Ordering::Relaxed) <= CROWDED;
+        let is_well = || {
+            self.state.trouble.load().is_none()
+                && self.state.waiting.load(Ordering::Relaxed) <= CROWDED
+        };
         self.state.when_full == WhenFull::GoOn || is_well()
     }
 
     pub(super) fn complaints(&self) -> Vec<String> {
         let crowded = self.state.waiting.load(Ordering::Relaxed) > CROWDED;
-        let crowded = crowded.then(|| "the audit log is written more slowly than events happen".to_owned());
+        let crowded =
+            crowded.then(|| "the audit log is written more slowly than events happen".to_owned());
         let told = |of: &ArcSwapOption<String>| of.load_full().map(|why| String::clone(&why));
-        [told(&self.state.finding), told(&self.state.trouble), told(&self.state.unsealed), told(&self.state.unkept), crowded]
-            .into_iter()
-            .flatten()
-            .collect()
+        [
+            told(&self.state.finding),
+            told(&self.state.trouble),
+            told(&self.state.unsealed),
+            told(&self.state.unkept),
+            crowded,
+        ]
+        .into_iter()
+        .flatten()
+        .collect()
     }
 
     pub(super) fn flush(&self) {
@@ -115,8 +129,12 @@ impl Shared {
     pub(super) async fn stop(&self) {
         let (done, is_done) = oneshot::channel();
         // A queue that is full belongs to a disk that hangs.
-        if self.queue.try_send(Message::Stop(done)).is_err() || tokio::time::timeout(LAST_WORDS, is_done).await.is_err() {
-            tracing::error!("the audit log could not be brought to its end: its last lines are not sealed");
+        if self.queue.try_send(Message::Stop(done)).is_err()
+            || tokio::time::timeout(LAST_WORDS, is_done).await.is_err()
+        {
+            tracing::error!(
+                "the audit log could not be brought to its end: its last lines are not sealed"
+            );
         }
     }
 }
@@ -134,8 +152,13 @@ pub(super) struct Alarm(pub Arc<State>);
 impl Drop for Alarm {
     fn drop(&mut self) {
         if !self.0.stopped.load(Ordering::SeqCst) {
-            self.0.trouble.store(Some(Arc::new("the audit log's thread has died; restart the hub".to_owned())));
-            tracing::error!(code = ErrorCode::AuditUnwritable.entry().code, "the audit log's thread has died");
+            self.0.trouble.store(Some(Arc::new(
+                "the audit log's thread has died; restart the hub".to_owned(),
+            )));
+            tracing::error!(
+                code = ErrorCode::AuditUnwritable.entry().code,
+                "the audit log's thread has died"
+            );
         }
     }
 }

@@ -86,13 +86,19 @@ impl Stage {
             (Self::Failed, _) => self,
             (_, Name::LoginFailed) => Self::Failed,
             (_, Name::CodeIssued) => Self::Granted,
-            (_, Name::AuthorizationReceived | Name::ChoiceShown | Name::CallbackRefused) => Self::Choosing,
+            (_, Name::AuthorizationReceived | Name::ChoiceShown | Name::CallbackRefused) => {
+                Self::Choosing
+            }
             (_, Name::IdpChosen) if refused => Self::Choosing,
             (_, Name::IdpChosen) => Self::Away,
             (_, Name::CallbackAccepted | Name::RegisterAsked) => Self::Identifying,
-            (_, Name::ConsentShown | Name::InformationShown | Name::ConsentGiven | Name::InformationContinued) => {
-                Self::Consenting
-            }
+            (
+                _,
+                Name::ConsentShown
+                | Name::InformationShown
+                | Name::ConsentGiven
+                | Name::InformationContinued,
+            ) => Self::Consenting,
             _ => self,
         }
     }
@@ -166,11 +172,23 @@ impl Recent {
             (None, None) => Whom::Nobody,
         };
         let detail = event.detail.as_deref().map(printable_detail);
-        let moment = Moment { at: self.env.now(), name: event.name, whom, level: event.level, code: event.code, detail };
+        let moment = Moment {
+            at: self.env.now(),
+            name: event.name,
+            whom,
+            level: event.level,
+            code: event.code,
+            detail,
+        };
         if let Some(shard) = self.shard(key) {
             let room = |all: usize| all.div_ceil(SHARDS);
             let room = Room { logins: room(self.room.logins), strays: room(self.room.strays) };
-            shard.lock().unwrap_or_else(PoisonError::into_inner).keep(key, moment, event.sp.as_ref(), room);
+            shard.lock().unwrap_or_else(PoisonError::into_inner).keep(
+                key,
+                moment,
+                event.sp.as_ref(),
+                room,
+            );
         }
     }
 
@@ -198,7 +216,8 @@ impl Timeline {
     /// True if the first event is the first that there was.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.stage == Stage::Stray || self.moments.first().is_some_and(|first| first.name == Name::AuthorizationReceived)
+        self.stage == Stage::Stray
+            || self.moments.first().is_some_and(|first| first.name == Name::AuthorizationReceived)
     }
 
     /// The last refusal.
@@ -218,23 +237,34 @@ impl Timeline {
 
     fn begin(first: &Moment) -> Self {
         // A refusal without a login before it: the request never became one, or its login is forgotten.
-        let is_stray =
-            first.code.is_some() && !matches!(first.name, Name::LoginFailed | Name::LoginRefused | Name::RegisterAnswered);
+        let is_stray = first.code.is_some()
+            && !matches!(
+                first.name,
+                Name::LoginFailed | Name::LoginRefused | Name::RegisterAnswered
+            );
         let (stage, shelf) = match first.name {
             _ if is_stray => (Stage::Stray, Shelf::Stray),
             // A login that is forgotten, or another process' own: its tokens live for hours, and nobody is on the way.
-            Name::TokenIssued | Name::UserinfoTold | Name::IntrospectionActive | Name::TokenRevoked => {
-                (Stage::Granted, Shelf::Stray)
-            }
+            Name::TokenIssued
+            | Name::UserinfoTold
+            | Name::IntrospectionActive
+            | Name::TokenRevoked => (Stage::Granted, Shelf::Stray),
             _ => (Stage::Choosing, Shelf::Well),
         };
-        Self { service_provider: None, stage, moments: Vec::with_capacity(if is_stray { 1 } else { 10 }), left_out: 0, shelf }
+        Self {
+            service_provider: None,
+            stage,
+            moments: Vec::with_capacity(if is_stray { 1 } else { 10 }),
+            left_out: 0,
+            shelf,
+        }
     }
 
     fn push(&mut self, moment: Moment) {
         self.stage = self.stage.after(moment.name, moment.code.is_some());
         if moment.detail.is_some() {
-            let mut explained = self.moments.iter_mut().rev().filter(|earlier| earlier.detail.is_some());
+            let mut explained =
+                self.moments.iter_mut().rev().filter(|earlier| earlier.detail.is_some());
             if let Some(oldest) = explained.nth(MAX_DETAILS - 1) {
                 oldest.detail = None;
             }
@@ -297,5 +327,4 @@ impl Shard {
 }
 
 #[cfg(test)]
-#[path = "recent_tests.rs"]
 mod tests;

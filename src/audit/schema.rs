@@ -13,7 +13,11 @@ pub const SCHEMA: &str = "audit-line.schema.json";
 /// Of one line.
 #[must_use]
 pub fn schema() -> Value {
-    SchemaSettings::draft2020_12().for_serialize().into_generator().into_root_schema_for::<Line<'_>>().to_value()
+    SchemaSettings::draft2020_12()
+        .for_serialize()
+        .into_generator()
+        .into_root_schema_for::<Line<'_>>()
+        .to_value()
 }
 
 /// # Errors
@@ -32,13 +36,17 @@ mod tests {
     use crate::audit::Name;
 
     fn read(path: &str) -> String {
-        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path)).unwrap_or_default()
+        std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join(path))
+            .unwrap_or_default()
     }
 
     #[test]
     fn the_committed_schema_is_current() {
         let committed = read("config/schemas/audit-line.schema.json");
-        assert!(committed == rendered(), "{SCHEMA} is stale: cargo run -- schemas --write config/schemas");
+        assert!(
+            committed == rendered(),
+            "{SCHEMA} is stale: cargo run -- schemas --write config/schemas"
+        );
     }
 
     #[test]
@@ -50,7 +58,10 @@ mod tests {
             assert!(page.contains(&row), "docs/audit.md lacks a row that begins\n{row}");
         }
         for field in schema()["properties"].as_object().unwrap().keys() {
-            assert!(page.contains(&format!("| `{field}` |")), "docs/audit.md lacks the field {field}");
+            assert!(
+                page.contains(&format!("| `{field}` |")),
+                "docs/audit.md lacks the field {field}"
+            );
         }
     }
 

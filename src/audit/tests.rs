@@ -28,7 +28,8 @@ use crate::token::verify::VerificationKeys;
 
 const NOON: Timestamp = Timestamp::from_seconds(1_795_262_400);
 static RING: LazyLock<Arc<Keyring>> = LazyLock::new(|| Arc::new(Keyring::ephemeral(NOON).unwrap()));
-static OTHER: LazyLock<Arc<Keyring>> = LazyLock::new(|| Arc::new(Keyring::ephemeral(NOON).unwrap()));
+static OTHER: LazyLock<Arc<Keyring>> =
+    LazyLock::new(|| Arc::new(Keyring::ephemeral(NOON).unwrap()));
 
 fn keys(ring: &Keyring) -> VerificationKeys {
     VerificationKeys::from_jwks(&ring.verification_jwks(NOON)).unwrap()
@@ -41,7 +42,10 @@ struct World {
 
 impl World {
     fn new() -> Self {
-        Self { clock: Arc::new(HandClock::at(NOON)), metrics: Arc::new(Metrics::new(NOON).unwrap()) }
+        Self {
+            clock: Arc::new(HandClock::at(NOON)),
+            metrics: Arc::new(Metrics::new(NOON).unwrap()),
+        }
     }
 
     fn means(&self, when_full: WhenFull) -> Means {
@@ -69,7 +73,8 @@ impl World {
     }
 
     fn on(&self, path: &Path, rotation: Rotation) -> Audit {
-        let (sink, found) = FileSink::open(path, rotation, crate::env::Clock::now(self.clock.as_ref())).unwrap();
+        let (sink, found) =
+            FileSink::open(path, rotation, crate::env::Clock::now(self.clock.as_ref())).unwrap();
         self.begin(sink, found, WhenFull::Stop)
     }
 
@@ -82,7 +87,11 @@ const FOR_EVER: Rotation = Rotation { size: 0, daily: false, keep: None };
 
 fn received(audit: &Audit, times: usize) {
     for _ in 0..times {
-        audit.tell(|| Event::of(Name::AuthorizationReceived).sp(&"sp".into()).support_id(&"0123456789AB".into()));
+        audit.tell(|| {
+            Event::of(Name::AuthorizationReceived)
+                .sp(&"sp".into())
+                .support_id(&"0123456789AB".into())
+        });
     }
 }
 
@@ -104,7 +113,9 @@ fn flaws(report: &Report) -> Vec<Flaw> {
 }
 
 fn names(text: &str) -> Vec<String> {
-    let name = |line: &str| serde_json::from_str::<Value>(line).unwrap()["event"].as_str().unwrap().to_owned();
+    let name = |line: &str| {
+        serde_json::from_str::<Value>(line).unwrap()["event"].as_str().unwrap().to_owned()
+    };
     text.lines().map(name).collect()
 }
 
@@ -119,14 +130,19 @@ fn a_login_and_a_session_are_named_by_nothing_that_opens_them() {
     let world = World::new();
     let (audit, memory) = world.in_memory(WhenFull::Stop);
     let hash = crate::ids::InteractionHash::of_cookie("cookie");
-    audit.tell(|| Event::of(Name::CodeIssued).login(&hash).session(&crate::digest::fingerprint("session")));
+    audit.tell(|| {
+        Event::of(Name::CodeIssued).login(&hash).session(&crate::digest::fingerprint("session"))
+    });
     audit.flush();
     let text = memory.text();
     let line: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let (login, session) = (line["login"].as_str().unwrap(), line["session"].as_str().unwrap());
     assert_eq!((login.len(), session.len()), (16, 16));
     for secret in [hash.as_str(), "cookie", &crate::digest::fingerprint("session")] {
-        assert!(!text.contains(secret) && !secret.contains(login) && !secret.contains(session), "{text}");
+        assert!(
+            !text.contains(secret) && !secret.contains(login) && !secret.contains(session),
+            "{text}"
+        );
     }
 }
 
@@ -167,7 +183,10 @@ fn a_disk_that_stays_full_costs_events_and_the_log_says_how_many() {
     let last: Value = serde_json::from_str(text.lines().last().unwrap()).unwrap();
     let lost = last["lost"].as_u64().unwrap();
     let written = names(&text).iter().filter(|name| *name == "authorization_received").count();
-    assert_eq!((last["event"].as_str(), written + usize::try_from(lost).unwrap()), (Some("lost"), told));
+    assert_eq!(
+        (last["event"].as_str(), written + usize::try_from(lost).unwrap()),
+        (Some("lost"), told)
+    );
     assert!(lost > 0 && written > 1000, "{lost} {written}");
     assert_eq!(verify(&text).findings, []);
     assert!(world.metrics.render().contains(&format!("passerelle_audit_lost_total {lost}")));
@@ -191,7 +210,9 @@ fn a_writer_that_died_takes_no_new_logins() {
         }
     }
     let world = World::new();
-    for (when_full, admits) in [(WhenFull::Stop, Err(ErrorCode::AuditUnwritable)), (WhenFull::GoOn, Ok(()))] {
+    for (when_full, admits) in
+        [(WhenFull::Stop, Err(ErrorCode::AuditUnwritable)), (WhenFull::GoOn, Ok(()))]
+    {
         let audit = world.begin(Bomb, Found::default(), when_full);
         // Comes back when the thread is gone.
         audit.flush();
@@ -207,7 +228,10 @@ async fn the_last_words_are_sealed() {
     let (audit, memory) = world.in_memory(WhenFull::Stop);
     received(&audit, 1);
     audit.stop().await;
-    assert_eq!(names(&memory.text()), ["start", "checkpoint", "authorization_received", "stop", "checkpoint"]);
+    assert_eq!(
+        names(&memory.text()),
+        ["start", "checkpoint", "authorization_received", "stop", "checkpoint"]
+    );
     received(&audit, 1);
     assert_eq!(names(&memory.text()).len(), 5);
 }
@@ -219,7 +243,12 @@ fn folder() -> (TempDir, PathBuf) {
 }
 
 fn all(path: &Path) -> Vec<Vec<u8>> {
-    old_files(path).unwrap().into_iter().chain([path.to_owned()]).map(|path| fs::read(path).unwrap()).collect()
+    old_files(path)
+        .unwrap()
+        .into_iter()
+        .chain([path.to_owned()])
+        .map(|path| fs::read(path).unwrap())
+        .collect()
 }
 
 /// As the operating system does it: the thread is left where it is, and lines that it would still write go nowhere.
@@ -249,11 +278,20 @@ async fn a_chain_goes_through_files_and_starts() {
     let report = verify_files(&files, Kept::default(), Chains::One);
     assert_eq!((report.verdict(), report.notes.len()), (Verdict::Whole, 0), "{report:?}");
     for file in &files[1..] {
-        assert!(String::from_utf8_lossy(file).lines().next().unwrap().contains(r#""event":"checkpoint""#));
+        assert!(
+            String::from_utf8_lossy(file)
+                .lines()
+                .next()
+                .unwrap()
+                .contains(r#""event":"checkpoint""#)
+        );
     }
     let mut without = files.clone();
     without.remove(2);
-    assert!(matches!(flaws(&verify_files(&without, Kept::default(), Chains::One))[..], [Flaw::Removed { .. }]));
+    assert!(matches!(
+        flaws(&verify_files(&without, Kept::default(), Chains::One))[..],
+        [Flaw::Removed { .. }]
+    ));
     use std::os::unix::fs::PermissionsExt as _;
     assert_eq!(fs::metadata(&path).unwrap().permissions().mode() & 0o777, 0o600);
     assert_eq!(fs::metadata(path.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
@@ -291,7 +329,11 @@ async fn a_process_that_was_killed_leaves_a_tail_that_is_told_from_tampering() {
         fs::write(&path, &killed[..killed.len() - cut]).unwrap();
 
         let before = verify_files(&all(&path), Kept::default(), Chains::One);
-        assert_eq!((before.verdict(), before.sealed.unwrap().seq), (Verdict::Whole, 1), "not sealed since the start");
+        assert_eq!(
+            (before.verdict(), before.sealed.unwrap().seq),
+            (Verdict::Whole, 1),
+            "not sealed since the start"
+        );
         let audit = world.on(&path, FOR_EVER);
         received(&audit, 1);
         stop(audit).await;
@@ -357,7 +399,9 @@ fn a_file_of_somebody_else_is_left_alone() {
 
 #[test]
 fn a_folder_that_can_not_be_written_is_named_with_its_mend() {
-    let fault = FileSink::open(Path::new("/proc/audit/audit.jsonl"), FOR_EVER, NOON).map(|_| ()).unwrap_err();
+    let fault = FileSink::open(Path::new("/proc/audit/audit.jsonl"), FOR_EVER, NOON)
+        .map(|_| ())
+        .unwrap_err();
     assert!(fault.to_string().contains("audit.path"), "{fault}");
 }
 
@@ -367,7 +411,11 @@ fn a_look_before_the_start_finds_what_the_start_would_and_makes_nothing() {
     assert!(examine(&path).is_ok() && !path.parent().unwrap().exists());
     for nowhere in [folder.path().join("file/audit.jsonl"), "/proc/audit/audit.jsonl".into()] {
         fs::write(folder.path().join("file"), "").unwrap();
-        assert!(matches!(examine(&nowhere), Err(AuditFault::Unwritable { .. })), "{}", nowhere.display());
+        assert!(
+            matches!(examine(&nowhere), Err(AuditFault::Unwritable { .. })),
+            "{}",
+            nowhere.display()
+        );
     }
     let foreign = folder.path().join("diary.jsonl");
     fs::write(&foreign, "dear diary\n").unwrap();

@@ -59,8 +59,11 @@ impl Kept {
     /// is passed over.
     #[must_use]
     pub fn in_text(text: &str, keys: &VerificationKeys) -> Self {
-        let words = text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')));
-        let seals = words.filter(|word| word.matches('.').count() == 2).filter_map(|word| open(word, keys).ok());
+        let words =
+            text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '.' | '-' | '_')));
+        let seals = words
+            .filter(|word| word.matches('.').count() == 2)
+            .filter_map(|word| open(word, keys).ok());
         Self(seals.map(|seal| (seal.seq, seal.hash)).collect())
     }
 
@@ -208,10 +211,17 @@ impl<'k> Verifier<'k> {
             let moved = self.missing.iter().position(|range| range.contains(&head.seq));
             if let Some(index) = moved {
                 let range = self.missing.swap_remove(index);
-                self.missing
-                    .extend([*range.start()..=head.seq - 1, head.seq + 1..=*range.end()].into_iter().filter(|r| !r.is_empty()));
+                self.missing.extend(
+                    [*range.start()..=head.seq - 1, head.seq + 1..=*range.end()]
+                        .into_iter()
+                        .filter(|r| !r.is_empty()),
+                );
             }
-            return self.find(if moved.is_some() { Flaw::Moved { seq: head.seq } } else { Flaw::Duplicated { seq: head.seq } });
+            return self.find(if moved.is_some() {
+                Flaw::Moved { seq: head.seq }
+            } else {
+                Flaw::Duplicated { seq: head.seq }
+            });
         }
         if head.seq > at.seq + 1 {
             self.missing.push(at.seq + 1..=head.seq - 1);
@@ -270,12 +280,15 @@ impl<'k> Verifier<'k> {
         }
         match (head.last_seal, head.sealed) {
             (Some(check @ (SealCheck::Changed | SealCheck::Missing)), Some(sealed)) => {
-                let (from, to) = (self.unsealed.unwrap_or(head.seq), sealed.max(head.seq.saturating_sub(1)));
+                let (from, to) =
+                    (self.unsealed.unwrap_or(head.seq), sealed.max(head.seq.saturating_sub(1)));
                 let from = from.min(to);
                 self.find(Flaw::NotAsSealed { from, to, sealed, check });
             }
             (Some(SealCheck::Unreadable), _) => self.find(Flaw::NotCompared { seq: head.seq }),
-            (Some(SealCheck::Unknown), _) if !is_beginning(head) => self.note(Note::SealUnknown { seq: head.seq }),
+            (Some(SealCheck::Unknown), _) if !is_beginning(head) => {
+                self.note(Note::SealUnknown { seq: head.seq })
+            }
             _ => {}
         }
     }
@@ -288,7 +301,12 @@ impl<'k> Verifier<'k> {
             return;
         }
         let from = self.unsealed.unwrap_or(head.seq);
-        let late = self.late.get_or_insert_with(|| Late { place: self.place.clone(), from, to: head.seq, seconds });
+        let late = self.late.get_or_insert_with(|| Late {
+            place: self.place.clone(),
+            from,
+            to: head.seq,
+            seconds,
+        });
         (late.to, late.seconds) = (head.seq, late.seconds.max(seconds));
     }
 
@@ -375,5 +393,11 @@ fn open(jws: &str, keys: &VerificationKeys) -> Result<Seal, Unopened> {
 fn kid(jws: &str) -> String {
     let header = jws.split('.').next().and_then(crate::digest::from_base64url).unwrap_or_default();
     let header: serde_json::Value = serde_json::from_slice(&header).unwrap_or_default();
-    header.get("kid").and_then(serde_json::Value::as_str).unwrap_or("(none)").chars().take(64).collect()
+    header
+        .get("kid")
+        .and_then(serde_json::Value::as_str)
+        .unwrap_or("(none)")
+        .chars()
+        .take(64)
+        .collect()
 }

@@ -94,12 +94,20 @@ pub struct Found {
 ///
 /// # Errors
 /// `Thread`.
-pub fn start(sink: Box<dyn Sink>, found: Found, begin: Event, mut means: Means) -> Result<Audit, AuditFault> {
+pub fn start(
+    sink: Box<dyn Sink>,
+    found: Found,
+    begin: Event,
+    mut means: Means,
+) -> Result<Audit, AuditFault> {
     let (shared, messages, state) = Shared::new(&means.env, &means.metrics, means.when_full);
     state.finding.store(means.finding.take().map(Arc::new));
     means.metrics.audit_began();
     // Signing may ask a module behind a network: this thread is the one that waits for it.
-    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build().map_err(AuditFault::Thread)?;
+    let runtime = tokio::runtime::Builder::new_current_thread()
+        .enable_all()
+        .build()
+        .map_err(AuditFault::Thread)?;
     let sealed_at = means.env.now();
     let mut writer = Writer {
         sink,
@@ -239,8 +247,13 @@ impl Writer {
         let now = self.means.env.now();
         self.sealed_at = now;
         let (seq, hash) = (self.chain.seq, self.chain.hash.clone());
-        let seal =
-            Seal { iss: self.means.issuer.clone(), iat: now.seconds(), node: self.means.node.clone(), seq, hash: hash.clone() };
+        let seal = Seal {
+            iss: self.means.issuer.clone(),
+            iat: now.seconds(),
+            node: self.means.node.clone(),
+            seq,
+            hash: hash.clone(),
+        };
         let payload = serde_json::to_vec(&seal).unwrap_or_default();
         let signed = self.means.signer.sign(SigningAlg::ES256, CHECKPOINT_TYPE, &payload, now);
         match self.runtime.block_on(signed) {
@@ -250,13 +263,16 @@ impl Writer {
                 self.append(&Event::of(Name::Checkpoint).jws(jws.clone()), now);
                 (self.sealed, self.unsynced) = (self.chain.seq, true);
                 let log = self.means.log.clone();
-                self.unkept = Some(LastSeal { log, seq: self.chain.seq, hash: self.chain.hash.clone(), jws });
+                self.unkept =
+                    Some(LastSeal { log, seq: self.chain.seq, hash: self.chain.hash.clone(), jws });
                 self.state.unsealed.store(None);
                 self.means.metrics.audit_sealed(now);
             }
             Err(fault) => {
                 tracing::error!(%fault, "an audit checkpoint can't be signed");
-                self.state.unsealed.store(Some(Arc::new(format!("the audit log can't be sealed: {fault}"))));
+                self.state
+                    .unsealed
+                    .store(Some(Arc::new(format!("the audit log can't be sealed: {fault}"))));
             }
         }
     }
@@ -298,7 +314,10 @@ impl Writer {
 
     fn refused(&self, fault: &io::Error) {
         self.means.metrics.audit_refused();
-        let told = self.state.trouble.swap(Some(Arc::new(format!("the audit log can't be written: {fault}"))));
+        let told = self
+            .state
+            .trouble
+            .swap(Some(Arc::new(format!("the audit log can't be written: {fault}"))));
         if told.is_none() {
             let consequence = match self.means.when_full {
                 WhenFull::Stop => "no new logins are taken",

@@ -34,13 +34,20 @@ impl Access {
     /// # Errors
     /// What keeps `passerelle.toml`, or the token that it refers to, from being read.
     pub fn read(folder: &Path, environment: &Environment) -> Result<Self, Vec<Problem>> {
-        let source = Source::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
+        let source =
+            Source::read(&folder.join("passerelle.toml")).map_err(|problem| vec![problem])?;
         // A variable that is no setting is no hindrance here.
         let source = overlaid(source, environment, &mut Vec::new());
         let mut problems = Vec::new();
         let Some(settings) = source.shape::<Settings>(&mut problems) else { return Err(problems) };
-        let context = Context { folder, environment, secrets: &SecretRules::default(), owner: Owner::Settings };
-        let admin_token = admin_token(&source, &settings.private, &context).map_err(|problem| vec![problem])?;
+        let context = Context {
+            folder,
+            environment,
+            secrets: &SecretRules::default(),
+            owner: Owner::Settings,
+        };
+        let admin_token =
+            admin_token(&source, &settings.private, &context).map_err(|problem| vec![problem])?;
         Ok(Self {
             address: from_this_machine(settings.private.listen),
             admin_token,
@@ -63,7 +70,11 @@ pub(super) fn admin_token(
     let plain = token.reveal().bytes().all(|c| c.is_ascii_graphic());
     if token.reveal().len() < ADMIN_TOKEN_CHARACTERS || !plain {
         let mend = "use at least 32 random characters without blanks, for instance from `openssl rand -hex 32`";
-        return Err(source.problem(KEY, "leads to a token that is too short, or not plain ASCII", mend));
+        return Err(source.problem(
+            KEY,
+            "leads to a token that is too short, or not plain ASCII",
+            mend,
+        ));
     }
     Ok(Some(token))
 }
@@ -91,7 +102,11 @@ mod tests {
             ("10.0.0.7:1", "10.0.0.7:1"),
             ("127.0.0.1:0", "127.0.0.1:0"),
         ] {
-            assert_eq!(from_this_machine(listen.parse().unwrap()), reached.parse().unwrap(), "{listen}");
+            assert_eq!(
+                from_this_machine(listen.parse().unwrap()),
+                reached.parse().unwrap(),
+                "{listen}"
+            );
         }
     }
 }

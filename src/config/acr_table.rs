@@ -33,9 +33,13 @@ impl Default for AcrTable {
 impl AcrTable {
     /// The levels that the table lists, lowest first, each with its values.
     pub fn levels(&self) -> impl Iterator<Item = (Level, &[String])> {
-        [(Level::Eidas1, &self.eidas1), (Level::Eidas2, &self.eidas2), (Level::Eidas3, &self.eidas3)]
-            .into_iter()
-            .filter_map(|(level, values)| Some((level, values.as_deref()?)))
+        [
+            (Level::Eidas1, &self.eidas1),
+            (Level::Eidas2, &self.eidas2),
+            (Level::Eidas3, &self.eidas3),
+        ]
+        .into_iter()
+        .filter_map(|(level, values)| Some((level, values.as_deref()?)))
     }
 
     /// Returns true if no level is listed.

@@ -19,9 +19,13 @@ pub type Fault = (&'static str, &'static str);
 pub fn absolute(text: &str, http: Http) -> Result<Url, Fault> {
     // Url::parse forgives blanks, tabs and backslashes; a string that is compared byte by byte must not hold any.
     if !text.bytes().all(|byte| byte.is_ascii_graphic() && byte != b'\\') {
-        return Err(("holds a blank, a backslash or a character outside ASCII", "write the address percent-encoded"));
+        return Err((
+            "holds a blank, a backslash or a character outside ASCII",
+            "write the address percent-encoded",
+        ));
     }
-    let url = Url::parse(text).map_err(|_| ("is not an absolute address", "begin with https:// and a host name"))?;
+    let url = Url::parse(text)
+        .map_err(|_| ("is not an absolute address", "begin with https:// and a host name"))?;
     if url.host().is_none() {
         return Err(("has no host", "begin with https:// and a host name"));
     }
@@ -31,7 +35,10 @@ pub fn absolute(text: &str, http: Http) -> Result<Url, Fault> {
             Http::Anywhere => {}
             Http::Loopback if is_loopback(&url) => {}
             Http::Loopback | Http::Nowhere => {
-                return Err(("is plain http", "use https:// (or set insecure_http = true in this file, for tests only)"));
+                return Err((
+                    "is plain http",
+                    "use https:// (or set insecure_http = true in this file, for tests only)",
+                ));
             }
         },
         _ => return Err(("is neither https nor http", "begin with https:// and a host name")),
@@ -48,7 +55,11 @@ pub fn absolute(text: &str, http: Http) -> Result<Url, Fault> {
 /// As [`absolute`], and without a query: an issuer or an endpoint's base (OpenID Connect Discovery 1.0, 3).
 pub fn without_query(text: &str, http: Http) -> Result<Url, Fault> {
     let url = absolute(text, http)?;
-    if url.query().is_some() { Err(("has a query", "remove the ? and what follows it")) } else { Ok(url) }
+    if url.query().is_some() {
+        Err(("has a query", "remove the ? and what follows it"))
+    } else {
+        Ok(url)
+    }
 }
 
 pub fn is_loopback(url: &Url) -> bool {

@@ -60,10 +60,16 @@ pub enum WhenFull {
 }
 
 pub(super) fn check(source: &Source, audit: &AuditLog, problems: &mut Vec<Problem>) {
-    let is_name = |node: &String| (1..=128).contains(&node.len()) && node.bytes().all(|c| c.is_ascii_graphic());
+    let is_name = |node: &String| {
+        (1..=128).contains(&node.len()) && node.bytes().all(|c| c.is_ascii_graphic())
+    };
     if audit.node.as_ref().is_some_and(|node| !is_name(node)) {
         let what = "is no name that a line can carry";
-        problems.push(source.problem("audit.node", what, "write 1 to 128 visible ASCII characters, or remove it"));
+        problems.push(source.problem(
+            "audit.node",
+            what,
+            "write 1 to 128 visible ASCII characters, or remove it",
+        ));
     }
     if audit.path.file_name().is_none() || audit.path.extension().is_none() {
         let mend = "write a file's name with an ending, as \"audit/audit.jsonl\": the time goes between the two";

@@ -57,7 +57,9 @@ pub fn in_force<'a>(
     service_provider: &ClientId,
     now: Timestamp,
 ) -> Option<&'a Block> {
-    let holds = |block: &&Block| block.connector == *connector && block.reaches(service_provider) && block.is_in_force(now);
+    let holds = |block: &&Block| {
+        block.connector == *connector && block.reaches(service_provider) && block.is_in_force(now)
+    };
     blocks.into_iter().filter(holds).min_by_key(|block| block.reach != Reach::Everyone)
 }
 
@@ -65,13 +67,19 @@ impl Block {
     /// # Errors
     /// Every flaw in what was written.
     pub fn new(connector: ConnectorId, reach: Reach, words: Words<'_>) -> Result<Self, Vec<Flaw>> {
-        let mut flaws: Vec<Flaw> = text::flaw("reason", words.reason, LONGEST_REASON).into_iter().collect();
+        let mut flaws: Vec<Flaw> =
+            text::flaw("reason", words.reason, LONGEST_REASON).into_iter().collect();
         flaws.extend(text::flaws("message", words.message, LONGEST_MESSAGE));
-        let window = Validity::between(("from", words.from), ("until", words.until)).map_err(|flaw| flaws.push(flaw));
+        let window = Validity::between(("from", words.from), ("until", words.until))
+            .map_err(|flaw| flaws.push(flaw));
         match window {
-            Ok(window) if flaws.is_empty() => {
-                Ok(Self { connector, reach, reason: words.reason.to_owned(), message: Arc::new(words.message.clone()), window })
-            }
+            Ok(window) if flaws.is_empty() => Ok(Self {
+                connector,
+                reach,
+                reason: words.reason.to_owned(),
+                message: Arc::new(words.message.clone()),
+                window,
+            }),
             Ok(_) | Err(()) => Err(flaws),
         }
     }
@@ -112,13 +120,22 @@ pub(super) fn of_file(
         // An operator who means everyone, and blocks nobody, would find out too late.
         if table.service_providers.as_ref().is_some_and(Vec::is_empty) {
             let mend = "name service providers, or remove the key to block it for all of them";
-            problems.push(source.problem(&format!("{key}.service_providers"), "is empty, so that it blocks for nobody", mend));
+            problems.push(source.problem(
+                &format!("{key}.service_providers"),
+                "is empty, so that it blocks for nobody",
+                mend,
+            ));
         }
         let (from, until) = (table.from.as_deref(), table.until.as_deref());
-        match Block::new(connector.clone(), reach, Words { reason: &table.reason, message: &table.message, from, until }) {
+        match Block::new(
+            connector.clone(),
+            reach,
+            Words { reason: &table.reason, message: &table.message, from, until },
+        ) {
             Ok(block) => blocks.push(block),
-            Err(flaws) => problems
-                .extend(flaws.into_iter().map(|Flaw { key: at, what, mend }| source.problem(&format!("{key}.{at}"), what, mend))),
+            Err(flaws) => problems.extend(flaws.into_iter().map(|Flaw { key: at, what, mend }| {
+                source.problem(&format!("{key}.{at}"), what, mend)
+            })),
         }
     }
     blocks
@@ -134,10 +151,18 @@ pub(super) fn warnings<'a>(
     for connector in connectors {
         let file = folder.join(format!("{}.toml", connector.id));
         for (index, table) in connector.file.block.iter().enumerate() {
-            for unknown in table.service_providers.iter().flatten().filter(|client_id| !known.contains(client_id)) {
-                let what = format!("names {unknown}, which no service provider has as client_id: nothing is blocked by it");
+            for unknown in table
+                .service_providers
+                .iter()
+                .flatten()
+                .filter(|client_id| !known.contains(client_id))
+            {
+                let what = format!(
+                    "names {unknown}, which no service provider has as client_id: nothing is blocked by it"
+                );
                 let warning = problem_of_file(&file, &what, "correct it, or remove it");
-                warnings.push(Problem { key: format!("block[{index}].service_providers"), ..warning });
+                warnings
+                    .push(Problem { key: format!("block[{index}].service_providers"), ..warning });
             }
         }
     }
@@ -156,7 +181,11 @@ mod tests {
     fn block(connector: &str, only: &[&str], from: Option<u64>, until: Option<u64>) -> Block {
         Block {
             connector: connector.into(),
-            reach: if only.is_empty() { Reach::Everyone } else { Reach::Only(only.iter().map(|id| (*id).into()).collect()) },
+            reach: if only.is_empty() {
+                Reach::Everyone
+            } else {
+                Reach::Only(only.iter().map(|id| (*id).into()).collect())
+            },
             reason: format!("{connector} {only:?}"),
             message: Arc::default(),
             window: Validity { not_before: from.map(at), not_after: until.map(at) },
@@ -166,9 +195,13 @@ mod tests {
     #[test]
     fn a_block_reaches_whom_it_names_and_no_connector_but_its_own() {
         let blocks = [block("one", &["sp"], None, None), block("two", &[], None, None)];
-        for (connector, service, blocked) in
-            [("one", "sp", true), ("one", "other", false), ("two", "sp", true), ("two", "other", true), ("three", "sp", false)]
-        {
+        for (connector, service, blocked) in [
+            ("one", "sp", true),
+            ("one", "other", false),
+            ("two", "sp", true),
+            ("two", "other", true),
+            ("three", "sp", false),
+        ] {
             let found = in_force(&blocks, &connector.into(), &service.into(), at(1));
             assert_eq!(found.is_some(), blocked, "{connector} {service}");
         }
@@ -176,13 +209,18 @@ mod tests {
 
     #[test]
     fn what_is_blocked_for_everyone_says_so() {
-        let blocks = [block("one", &["sp"], None, None), block("one", &[], None, None), block("one", &[], Some(0), None)];
+        let blocks = [
+            block("one", &["sp"], None, None),
+            block("one", &[], None, None),
+            block("one", &[], Some(0), None),
+        ];
         assert_eq!(in_force(&blocks, &"one".into(), &"sp".into(), at(1)), Some(&blocks[1]));
     }
 
     #[test]
     fn every_flaw_is_told() {
-        let message = [("french".to_owned(), "ok".to_owned()), ("en".to_owned(), "x".repeat(301))].into();
+        let message =
+            [("french".to_owned(), "ok".to_owned()), ("en".to_owned(), "x".repeat(301))].into();
         let words = Words { reason: " ", message: &message, from: Some("soon"), until: None };
         let flaws = Block::new("one".into(), Reach::Everyone, words).unwrap_err();
         let keys: Vec<&str> = flaws.iter().map(|flaw| flaw.key.as_str()).collect();
@@ -190,7 +228,10 @@ mod tests {
         let (from, until) = (Some("2027-03-01T00:00:00Z"), Some("2027-03-01T01:00:00+01:00"));
         let words = Words { reason: "r", message: &BTreeMap::new(), from, until };
         let flaws = Block::new("one".into(), Reach::Everyone, words).unwrap_err();
-        assert_eq!((flaws[0].key.as_str(), flaws[0].mend.as_str()), ("until", "write a moment later than from"));
+        assert_eq!(
+            (flaws[0].key.as_str(), flaws[0].mend.as_str()),
+            ("until", "write a moment later than from")
+        );
     }
 
     proptest! {

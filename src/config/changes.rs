@@ -70,17 +70,24 @@ impl Outline {
     pub fn changes(&self, next: &Self) -> Changes {
         let fields = |outline: &ConnectorOutline| Arc::clone(&outline.fields);
         let connectors = between(&self.connectors, &next.connectors, fields);
-        let of_services = between(&self.service_providers, &next.service_providers, |outline| Arc::clone(&outline.fields));
+        let of_services = between(&self.service_providers, &next.service_providers, |outline| {
+            Arc::clone(&outline.fields)
+        });
         Changes {
-            connectors: connectors.into_iter().map(|(id, change)| (id.clone(), self.of_connector(next, id, change))).collect(),
+            connectors: connectors
+                .into_iter()
+                .map(|(id, change)| (id.clone(), self.of_connector(next, id, change)))
+                .collect(),
             service_providers: of_services
                 .into_iter()
                 .map(|(id, change)| (id.clone(), self.of_service(next, id, change)))
                 .collect(),
-            data_providers: between(&self.data_providers, &next.data_providers, |outline| Arc::clone(&outline.fields))
-                .into_iter()
-                .map(|(id, change)| (id.clone(), change))
-                .collect(),
+            data_providers: between(&self.data_providers, &next.data_providers, |outline| {
+                Arc::clone(&outline.fields)
+            })
+            .into_iter()
+            .map(|(id, change)| (id.clone(), change))
+            .collect(),
             scopes: self.scopes.differing(&next.scopes),
             notices: self.notices.differing(&next.notices),
         }
@@ -88,7 +95,8 @@ impl Outline {
 
     fn of_connector(&self, next: &Self, id: &ConnectorId, change: Change) -> ConnectorChange {
         let (mut usable_by, mut effects) = (Vec::new(), BTreeMap::new());
-        let services: BTreeSet<&ClientId> = self.service_providers.keys().chain(next.service_providers.keys()).collect();
+        let services: BTreeSet<&ClientId> =
+            self.service_providers.keys().chain(next.service_providers.keys()).collect();
         for client_id in services {
             let (before, after) = (self.levels(client_id, id), next.levels(client_id, id));
             if after.is_some() {
@@ -97,7 +105,9 @@ impl Outline {
             let effect = match (before, after) {
                 (None, Some(_)) => Some(Effect::Gained),
                 (Some(_), None) => Some(Effect::Lost),
-                (Some(before), Some(after)) if before != after => Some(Effect::Levels { before, after }),
+                (Some(before), Some(after)) if before != after => {
+                    Some(Effect::Levels { before, after })
+                }
                 (Some(_), Some(_)) | (None, None) => None,
             };
             effects.extend(effect.map(|effect| (client_id.clone(), effect)));
@@ -107,10 +117,18 @@ impl Outline {
 
     fn of_service(&self, next: &Self, client_id: &ClientId, change: Change) -> ServiceChange {
         let usable = |outline: &Self| -> BTreeSet<ConnectorId> {
-            outline.connectors.keys().filter(|id| outline.levels(client_id, id).is_some()).cloned().collect()
+            outline
+                .connectors
+                .keys()
+                .filter(|id| outline.levels(client_id, id).is_some())
+                .cloned()
+                .collect()
         };
         let (before, after) = (usable(self), usable(next));
-        let (gained, lost) = (after.difference(&before).cloned().collect(), before.difference(&after).cloned().collect());
+        let (gained, lost) = (
+            after.difference(&before).cloned().collect(),
+            before.difference(&after).cloned().collect(),
+        );
         ServiceChange { change, gained, lost }
     }
 
@@ -162,7 +180,9 @@ impl Changes {
         for (id, ConnectorChange { change, usable_by, effects }) in &self.connectors {
             writeln!(text, "connector {id}: {change}")?;
             writeln!(text, "  can then be chosen at: {}", listed(usable_by))?;
-            let of = |wanted: fn(&Effect) -> bool| effects.iter().filter(move |(_, effect)| wanted(effect)).map(|(id, _)| id);
+            let of = |wanted: fn(&Effect) -> bool| {
+                effects.iter().filter(move |(_, effect)| wanted(effect)).map(|(id, _)| id)
+            };
             let gained: Vec<_> = of(|effect| *effect == Effect::Gained).collect();
             let lost: Vec<_> = of(|effect| *effect == Effect::Lost).collect();
             if !gained.is_empty() {
@@ -176,8 +196,15 @@ impl Changes {
                 Effect::Gained | Effect::Lost => None,
             });
             if let Some((before, after)) = levels {
-                let span = |(lowest, highest): &(Level, Level)| format!("{} to {}", lowest.as_str(), highest.as_str());
-                writeln!(text, "  levels:                {} instead of {}", span(after), span(before))?;
+                let span = |(lowest, highest): &(Level, Level)| {
+                    format!("{} to {}", lowest.as_str(), highest.as_str())
+                };
+                writeln!(
+                    text,
+                    "  levels:                {} instead of {}",
+                    span(after),
+                    span(before)
+                )?;
             }
         }
         for (id, ServiceChange { change, gained, lost }) in &self.service_providers {
@@ -193,7 +220,11 @@ impl Changes {
             writeln!(text, "data provider {id}: {change}")?;
         }
         if !self.scopes.is_empty() {
-            writeln!(text, "scopes.toml: {} changed; every service provider under these rules", self.scopes.join(", "))?;
+            writeln!(
+                text,
+                "scopes.toml: {} changed; every service provider under these rules",
+                self.scopes.join(", ")
+            )?;
         }
         if !self.notices.is_empty() {
             writeln!(text, "notices.toml: changed; what everybody who logs in is told")?;
@@ -226,16 +257,22 @@ impl Display for Change {
 /// In one line, for the log.
 impl Display for Changes {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let connectors = self.connectors.iter().map(|(id, change)| format!("connector {id} {}", change.change));
-        let services = self.service_providers.iter().map(|(id, change)| format!("service provider {id} {}", change.change));
-        let data_providers = self.data_providers.iter().map(|(id, change)| format!("data provider {id} {change}"));
+        let connectors =
+            self.connectors.iter().map(|(id, change)| format!("connector {id} {}", change.change));
+        let services = self
+            .service_providers
+            .iter()
+            .map(|(id, change)| format!("service provider {id} {}", change.change));
+        let data_providers =
+            self.data_providers.iter().map(|(id, change)| format!("data provider {id} {change}"));
         let scopes = (!self.scopes.is_empty()).then(|| "scopes changed".to_owned());
         let notices = (!self.notices.is_empty()).then(|| "notices changed".to_owned());
         let files = scopes.into_iter().chain(notices);
-        f.write_str(&listed(&connectors.chain(services).chain(data_providers).chain(files).collect::<Vec<_>>()))
+        f.write_str(&listed(
+            &connectors.chain(services).chain(data_providers).chain(files).collect::<Vec<_>>(),
+        ))
     }
 }
 
 #[cfg(test)]
-#[path = "changes_tests.rs"]
 mod tests;

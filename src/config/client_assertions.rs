@@ -35,7 +35,10 @@ impl AssertionRules {
     pub(super) fn from_file(file: &ServiceProvider) -> Self {
         Self {
             alg: file.token_endpoint_auth_signing_alg.unwrap_or_default(),
-            audiences: AcceptedAudiences::new(file.client_assertion_audiences.as_deref(), file.rules),
+            audiences: AcceptedAudiences::new(
+                file.client_assertion_audiences.as_deref(),
+                file.rules,
+            ),
             longest_life: match file.rules {
                 Rules::Federation => FEDERATION_LONGEST_LIFE,
                 Rules::Openid => OPENID_LONGEST_LIFE,
@@ -69,7 +72,10 @@ impl Audience {
         match text {
             "issuer" => Some(Self::Issuer),
             "token_endpoint" => Some(Self::TokenEndpoint),
-            address => Url::parse(address).ok().filter(Url::has_host).map(|_| Self::Address(address.to_owned())),
+            address => Url::parse(address)
+                .ok()
+                .filter(Url::has_host)
+                .map(|_| Self::Address(address.to_owned())),
         }
     }
 
@@ -77,9 +83,9 @@ impl Audience {
         match self {
             Self::Issuer => value == issuer,
             // The issuer's path begins every endpoint's.
-            Self::TokenEndpoint => {
-                value.strip_prefix(issuer).is_some_and(|rest| path::TOKEN.strip_prefix(path::ISSUER) == Some(rest))
-            }
+            Self::TokenEndpoint => value
+                .strip_prefix(issuer)
+                .is_some_and(|rest| path::TOKEN.strip_prefix(path::ISSUER) == Some(rest)),
             Self::Address(address) => value == address,
         }
     }
@@ -89,7 +95,9 @@ impl AcceptedAudiences {
     fn new(listed: Option<&[String]>, rules: Rules) -> Self {
         match (listed, rules) {
             // What is no audience is a finding of `check`, and keeps the file from being loaded.
-            (Some(listed), _) => Self::AnyOf(listed.iter().filter_map(|text| Audience::parse(text)).collect()),
+            (Some(listed), _) => {
+                Self::AnyOf(listed.iter().filter_map(|text| Audience::parse(text)).collect())
+            }
             (None, Rules::Federation) => Self::IssuerAlone,
             (None, Rules::Openid) => Self::AnyOf(vec![Audience::Issuer, Audience::TokenEndpoint]),
         }
@@ -99,7 +107,9 @@ impl AcceptedAudiences {
     #[must_use]
     pub fn accept(&self, aud: &Value, issuer: &str) -> bool {
         let Self::AnyOf(accepted) = self else { return aud.as_str() == Some(issuer) };
-        let is_accepted = |value: &Value| value.as_str().is_some_and(|value| accepted.iter().any(|one| one.is(value, issuer)));
+        let is_accepted = |value: &Value| {
+            value.as_str().is_some_and(|value| accepted.iter().any(|one| one.is(value, issuer)))
+        };
         match aud {
             Value::Array(values) => !values.is_empty() && values.iter().all(is_accepted),
             value => is_accepted(value),
@@ -110,11 +120,18 @@ impl AcceptedAudiences {
 /// Reports a `client_assertion_audiences` that can't work.
 pub(super) fn check(source: &Source, listed: &[String], problems: &mut Vec<Problem>) {
     const KEY: &str = "client_assertion_audiences";
-    const VOCABULARY: &str = "write \"issuer\", \"token_endpoint\", or an absolute address that begins with https://";
+    const VOCABULARY: &str =
+        "write \"issuer\", \"token_endpoint\", or an absolute address that begins with https://";
     if listed.is_empty() {
-        problems.push(source.problem(KEY, "is empty, so that no assertion would ever count", VOCABULARY));
+        problems.push(source.problem(
+            KEY,
+            "is empty, so that no assertion would ever count",
+            VOCABULARY,
+        ));
     }
-    for (index, text) in listed.iter().enumerate().filter(|(_, text)| Audience::parse(text).is_none()) {
+    for (index, text) in
+        listed.iter().enumerate().filter(|(_, text)| Audience::parse(text).is_none())
+    {
         let what = format!("is {text:?}, which is no audience");
         problems.push(source.problem(&format!("{KEY}[{index}]"), &what, VOCABULARY));
     }
@@ -129,7 +146,8 @@ mod tests {
     const TOKEN: &str = "https://hub.example/api/v2/token";
 
     fn accepted(listed: Option<&[&str]>, rules: Rules) -> impl Fn(Value) -> bool + use<> {
-        let listed: Option<Vec<String>> = listed.map(|listed| listed.iter().map(|text| (*text).to_owned()).collect());
+        let listed: Option<Vec<String>> =
+            listed.map(|listed| listed.iter().map(|text| (*text).to_owned()).collect());
         let audiences = AcceptedAudiences::new(listed.as_deref(), rules);
         move |aud| audiences.accept(&aud, ISSUER)
     }
@@ -138,7 +156,14 @@ mod tests {
     fn federation_rules_accept_the_issuer_as_one_string_alone() {
         let accept = accepted(None, Rules::Federation);
         assert!(accept(json!(ISSUER)));
-        for aud in [json!(TOKEN), json!([ISSUER]), json!([ISSUER, TOKEN]), json!([]), json!(null), json!(7)] {
+        for aud in [
+            json!(TOKEN),
+            json!([ISSUER]),
+            json!([ISSUER, TOKEN]),
+            json!([]),
+            json!(null),
+            json!(7),
+        ] {
             assert!(!accept(aud.clone()), "{aud}");
         }
     }
@@ -170,7 +195,11 @@ mod tests {
         let behind_a_proxy = "https://internal.example/api/v2/token";
         for rules in [Rules::Federation, Rules::Openid] {
             let accept = accepted(Some(&["token_endpoint", behind_a_proxy]), rules);
-            assert!(accept(json!(TOKEN)) && accept(json!(behind_a_proxy)) && accept(json!([TOKEN, behind_a_proxy])));
+            assert!(
+                accept(json!(TOKEN))
+                    && accept(json!(behind_a_proxy))
+                    && accept(json!([TOKEN, behind_a_proxy]))
+            );
             assert!(!accept(json!(ISSUER)));
         }
     }

@@ -73,7 +73,12 @@ pub struct AnswerEncryption {
 }
 
 /// Reads the keys; `None` also where they are refused, which `problems` then tells.
-pub fn source(source: &Source, given: &GivenKeys<'_>, context: &Context<'_>, problems: &mut Vec<Problem>) -> KeySource {
+pub fn source(
+    source: &Source,
+    given: &GivenKeys<'_>,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> KeySource {
     if given.jwks_uri.is_none() && !given.internal_hosts.is_empty() {
         let what = "names hosts, but there is no jwks_uri to be called";
         problems.push(source.problem("internal_hosts", what, "remove it, or add jwks_uri"));
@@ -81,11 +86,15 @@ pub fn source(source: &Source, given: &GivenKeys<'_>, context: &Context<'_>, pro
     problems.extend(source.not_hosts("internal_hosts", given.internal_hosts));
     let found = match (given.jwks, given.jwks_uri) {
         (None, None) => Ok(KeySource::None),
-        (Some(jwks), None) => inline(source, jwks, context.folder).map(|keys| KeySource::Inline(Arc::new(keys))),
-        (None, Some(uri)) => fetched(source, given, uri).map(KeySource::Uri),
-        (Some(_), Some(_)) => {
-            Err(source.problem("jwks_uri", "stands beside jwks, and only one of them can count", "remove one of the two"))
+        (Some(jwks), None) => {
+            inline(source, jwks, context.folder).map(|keys| KeySource::Inline(Arc::new(keys)))
         }
+        (None, Some(uri)) => fetched(source, given, uri).map(KeySource::Uri),
+        (Some(_), Some(_)) => Err(source.problem(
+            "jwks_uri",
+            "stands beside jwks, and only one of them can count",
+            "remove one of the two",
+        )),
     };
     found.unwrap_or_else(|problem| {
         problems.push(problem);
@@ -120,11 +129,20 @@ fn refuse_on_standard(source: &Source, file: &ServiceProvider, problems: &mut Ve
     ];
     for (key, _) in asked.into_iter().filter(|(_, is_asked)| *is_asked) {
         let what = "asks for encryption, and on the standard platform answers are only signed";
-        problems.push(source.problem(key, what, "remove it, or register this service provider on the high platform"));
+        problems.push(source.problem(
+            key,
+            what,
+            "remove it, or register this service provider on the high platform",
+        ));
     }
 }
 
-fn on_high(source: &Source, file: &ServiceProvider, keys: &KeySource, problems: &mut Vec<Problem>) -> Option<AnswerEncryption> {
+fn on_high(
+    source: &Source,
+    file: &ServiceProvider,
+    keys: &KeySource,
+    problems: &mut Vec<Problem>,
+) -> Option<AnswerEncryption> {
     if file.jwks.is_none() && file.jwks_uri.is_none() {
         let what = "is missing, and on the high platform tokens are encrypted to a key of the service provider";
         let mend = "add jwks = { file = \"…\" }, or jwks_uri, with a public key for encryption (use = \"enc\") and its kid";
@@ -133,11 +151,17 @@ fn on_high(source: &Source, file: &ServiceProvider, keys: &KeySource, problems: 
     let Some(id_token) = file.id_token_encrypted_response_alg else {
         let what = "is missing, and on the high platform tokens are encrypted";
         let known = EncryptionAlg::ALL.map(EncryptionAlg::as_str).join(", ");
-        let mend = format!("write the one that the service provider is set to, of: {known}{}", offered(keys));
+        let mend = format!(
+            "write the one that the service provider is set to, of: {known}{}",
+            offered(keys)
+        );
         problems.push(source.problem("id_token_encrypted_response_alg", what, mend));
         return None;
     };
-    let encryption = AnswerEncryption { id_token, userinfo: file.userinfo_encrypted_response_alg.unwrap_or(id_token) };
+    let encryption = AnswerEncryption {
+        id_token,
+        userinfo: file.userinfo_encrypted_response_alg.unwrap_or(id_token),
+    };
     let mut algs = vec![encryption.id_token, encryption.userinfo];
     algs.dedup();
     fitting(source, keys, &algs, problems);
@@ -145,13 +169,29 @@ fn on_high(source: &Source, file: &ServiceProvider, keys: &KeySource, problems: 
 }
 
 /// An inline key set must be able to encrypt with each of these algorithms; what a `jwks_uri` offers may change.
-pub fn fitting(source: &Source, keys: &KeySource, algs: &[EncryptionAlg], problems: &mut Vec<Problem>) {
+pub fn fitting(
+    source: &Source,
+    keys: &KeySource,
+    algs: &[EncryptionAlg],
+    problems: &mut Vec<Problem>,
+) {
     let KeySource::Inline(keys) = keys else { return };
     for alg in algs.iter().filter(|alg| keys.encryption.choose(**alg).is_none()) {
-        let why = keys.encryption.refusals().iter().map(|(index, reason)| format!("; key {} {reason}", index + 1));
-        let what = format!("holds no key that {} can encrypt to{}", alg.as_str(), why.collect::<String>());
-        let fitting = if *alg == EncryptionAlg::EcdhEs { "an EC key on P-256" } else { "an RSA key from 2048 bits" };
-        let mend = format!("add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg");
+        let why = keys
+            .encryption
+            .refusals()
+            .iter()
+            .map(|(index, reason)| format!("; key {} {reason}", index + 1));
+        let what =
+            format!("holds no key that {} can encrypt to{}", alg.as_str(), why.collect::<String>());
+        let fitting = if *alg == EncryptionAlg::EcdhEs {
+            "an EC key on P-256"
+        } else {
+            "an RSA key from 2048 bits"
+        };
+        let mend = format!(
+            "add {fitting} with a kid and use = \"enc\", or choose another …_encrypted_response_alg"
+        );
         problems.push(source.problem("jwks", what, mend));
     }
 }
@@ -159,11 +199,17 @@ pub fn fitting(source: &Source, keys: &KeySource, algs: &[EncryptionAlg], proble
 /// What a key set could be used with, for the one who looks for the right word.
 fn offered(keys: &KeySource) -> String {
     let KeySource::Inline(keys) = keys else { return String::new() };
-    let offered: Vec<_> = EncryptionAlg::ALL.into_iter().filter(|alg| keys.encryption.choose(*alg).is_some()).collect();
+    let offered: Vec<_> = EncryptionAlg::ALL
+        .into_iter()
+        .filter(|alg| keys.encryption.choose(*alg).is_some())
+        .collect();
     if offered.is_empty() {
         return String::new();
     }
-    format!(" (its keys allow {})", offered.iter().map(|alg| alg.as_str()).collect::<Vec<_>>().join(", "))
+    format!(
+        " (its keys allow {})",
+        offered.iter().map(|alg| alg.as_str()).collect::<Vec<_>>().join(", ")
+    )
 }
 
 fn inline(source: &Source, jwks: &JwksSource, folder: &Path) -> Result<ClientKeys, Problem> {
@@ -186,9 +232,13 @@ fn inline(source: &Source, jwks: &JwksSource, folder: &Path) -> Result<ClientKey
 
 /// https; http only with `insecure_http` (decisions 10), on this machine too.
 fn fetched(source: &Source, given: &GivenKeys<'_>, uri: &str) -> Result<JwksUri, Problem> {
-    let (schemes, http) =
-        if given.insecure_http { (Schemes::HttpToo, Http::Anywhere) } else { (Schemes::HttpsOnly, Http::Nowhere) };
-    let uri = address::absolute(uri, http).map_err(|(what, mend)| source.problem("jwks_uri", what, mend))?;
+    let (schemes, http) = if given.insecure_http {
+        (Schemes::HttpToo, Http::Anywhere)
+    } else {
+        (Schemes::HttpsOnly, Http::Nowhere)
+    };
+    let uri = address::absolute(uri, http)
+        .map_err(|(what, mend)| source.problem("jwks_uri", what, mend))?;
     guard::admits(schemes, given.internal_hosts, &uri).map_err(|fault| {
         let mend = "publish the keys at a public address, or name the host in internal_hosts";
         source.problem("jwks_uri", format!("can't be called: {fault}"), mend)
@@ -197,5 +247,4 @@ fn fetched(source: &Source, given: &GivenKeys<'_>, uri: &str) -> Result<JwksUri,
 }
 
 #[cfg(test)]
-#[path = "client_keys_tests.rs"]
 mod tests;

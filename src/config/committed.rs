@@ -13,17 +13,24 @@ fn repository() -> PathBuf {
 
 #[test]
 fn the_committed_configuration_loads_once_its_secrets_are_given() {
-    let environment = [("HUB_SUBJECT_KEY", SUBJECT_KEY), ("SERVICE_PROVIDER_EXAMPLE__CLIENT_SECRET", CLIENT_SECRET)]
-        .into_iter()
-        .collect::<Environment>();
+    let environment = [
+        ("HUB_SUBJECT_KEY", SUBJECT_KEY),
+        ("SERVICE_PROVIDER_EXAMPLE__CLIENT_SECRET", CLIENT_SECRET),
+    ]
+    .into_iter()
+    .collect::<Environment>();
     let loaded = load(&repository().join("config"), &environment);
     assert!(loaded.is_ok(), "{}", report(&loaded, crate::env::Timestamp::default()));
 }
 
 #[test]
 fn the_connector_template_is_a_good_connector() {
-    let template = fs::read_to_string(repository().join("connectors/example.toml.template")).unwrap();
-    Folder::good().with("connectors/example.toml", &template).variable("CONNECTOR_EXAMPLE__CLIENT_SECRET", "x").loaded();
+    let template =
+        fs::read_to_string(repository().join("connectors/example.toml.template")).unwrap();
+    Folder::good()
+        .with("connectors/example.toml", &template)
+        .variable("CONNECTOR_EXAMPLE__CLIENT_SECRET", "x")
+        .loaded();
     assert_eq!(
         missing_keys::<ConnectorFile>(
             &template,
@@ -36,9 +43,14 @@ fn the_connector_template_is_a_good_connector() {
 #[test]
 fn the_template_of_each_other_kind_is_a_good_connector_with_every_key() {
     for kind in ["oauth2", "ldap"] {
-        let template = fs::read_to_string(repository().join(format!("connectors/{kind}.toml.template"))).unwrap();
+        let template =
+            fs::read_to_string(repository().join(format!("connectors/{kind}.toml.template")))
+                .unwrap();
         let folder = Folder::good().with("connectors/example.toml", &template);
-        folder.variable("CONNECTOR_EXAMPLE__CLIENT_SECRET", "x").variable("CONNECTOR_EXAMPLE__BIND_PASSWORD", "x").loaded();
+        folder
+            .variable("CONNECTOR_EXAMPLE__CLIENT_SECRET", "x")
+            .variable("CONNECTOR_EXAMPLE__BIND_PASSWORD", "x")
+            .loaded();
         let own = format!("kind.{kind}.");
         let mut missing = missing_keys::<ConnectorFile>(&template, &[]);
         missing.retain(|key| key.starts_with(&own));
@@ -54,7 +66,10 @@ fn every_kind_is_named_in_the_schema_and_to_the_newcomer() {
     assert_eq!(Node::root(&schema).child("kind").unwrap().keys(), kinds);
     let readme = fs::read_to_string(repository().join("connectors/README.md")).unwrap();
     for kind in kinds {
-        assert!(readme.contains(&format!("`[kind.{kind}]`")), "connectors/README.md says nothing of {kind}");
+        assert!(
+            readme.contains(&format!("`[kind.{kind}]`")),
+            "connectors/README.md says nothing of {kind}"
+        );
     }
 }
 
@@ -73,7 +88,8 @@ fn the_data_providers_template_is_a_good_data_provider() {
 fn every_key_is_in_the_example_files_with_its_default() {
     let settings = fs::read_to_string(repository().join("config/passerelle.toml")).unwrap();
     assert_eq!(missing_keys::<Settings>(&settings, &[]), Vec::<String>::new());
-    let service = fs::read_to_string(repository().join("config/service-providers/example.toml")).unwrap();
+    let service =
+        fs::read_to_string(repository().join("config/service-providers/example.toml")).unwrap();
     assert_eq!(missing_keys::<ServiceProvider>(&service, &[]), Vec::<String>::new());
     let data = fs::read_to_string(repository().join(DATA_PROVIDER)).unwrap();
     assert_eq!(missing_keys::<data_providers::DataProvider>(&data, &[]), Vec::<String>::new());
@@ -81,12 +97,15 @@ fn every_key_is_in_the_example_files_with_its_default() {
 
 /// Keys of the schema that `text` lacks, or shows with another default, once its commented keys are switched on.
 fn missing_keys<T: schemars::JsonSchema>(text: &str, but: &[&str]) -> Vec<String> {
-    let is_key = |rest: &str| rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '));
+    let is_key = |rest: &str| {
+        rest.starts_with('[') || rest.split_once(" = ").is_some_and(|(key, _)| !key.contains(' '))
+    };
     let switched_on = |line: &str| match line.strip_prefix("# ") {
         Some(rest) if is_key(rest) => format!("{rest}\n"),
         _ => format!("{line}\n"),
     };
-    let table: toml::Table = toml::from_str(&text.lines().map(switched_on).collect::<String>()).unwrap();
+    let table: toml::Table =
+        toml::from_str(&text.lines().map(switched_on).collect::<String>()).unwrap();
     let schema = super::schema::of::<T>();
     let mut missing = Vec::new();
     compare(Node::root(&schema), &serde_json::to_value(table).unwrap(), "", text, &mut missing);
@@ -94,20 +113,30 @@ fn missing_keys<T: schemars::JsonSchema>(text: &str, but: &[&str]) -> Vec<String
     missing
 }
 
-fn compare(node: Node<'_>, value: &serde_json::Value, prefix: &str, text: &str, missing: &mut Vec<String>) {
+fn compare(
+    node: Node<'_>,
+    value: &serde_json::Value,
+    prefix: &str,
+    text: &str,
+    missing: &mut Vec<String>,
+) {
     for name in node.keys() {
         let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
         let (child, found) = (node.child(name).unwrap(), value.get(name));
         // `{ file = … }` or another way to say it: one of the two is enough.
-        let secrets: [&[&str]; 3] = [&["env", "file"], &["file", "keys"], &["derivation", "env", "file"]];
+        let secrets: [&[&str]; 3] =
+            [&["env", "file"], &["file", "keys"], &["derivation", "env", "file"]];
         let is_secret = secrets.iter().any(|keys| child.keys() == *keys);
         match found {
             None => missing.push(key),
-            Some(table) if child.kind() == Kind::Table && !is_secret => compare(child, table, &key, text, missing),
+            Some(table) if child.kind() == Kind::Table && !is_secret => {
+                compare(child, table, &key, text, missing)
+            }
             Some(found) => {
                 let commented = text.contains(&format!("\n# {name} = "));
                 let is_nothing = |default: &serde_json::Value| {
-                    default.as_object().is_some_and(serde_json::Map::is_empty) || default.as_array().is_some_and(Vec::is_empty)
+                    default.as_object().is_some_and(serde_json::Map::is_empty)
+                        || default.as_array().is_some_and(Vec::is_empty)
                 };
                 let default = child.default().filter(|default| !is_nothing(default));
                 if commented && default.is_some_and(|default| default != found) {
@@ -128,13 +157,16 @@ fn templates_and_readme_repeat_no_sentence_that_was_found_untrue() {
     let readme = fs::read_to_string(repository().join("README.md")).unwrap();
     assert!(readme.contains("22 characters by GET and 32 by POST"));
     let redis = fs::read_to_string(repository().join("docs/redis.md")).unwrap();
-    assert!(redis.contains("A whole login is 17 calls") && !redis.contains("one call for each record"));
+    assert!(
+        redis.contains("A whole login is 17 calls") && !redis.contains("one call for each record")
+    );
 }
 
 #[test]
 fn the_committed_schemas_are_current() {
     for (name, schema) in schemas() {
-        let committed = fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
+        let committed =
+            fs::read_to_string(repository().join("config/schemas").join(name)).unwrap_or_default();
         let stale = "is stale: run `cargo run -- schemas --write config/schemas`";
         assert!(committed == super::schema::rendered(&schema), "config/schemas/{name} {stale}");
     }
@@ -142,7 +174,8 @@ fn the_committed_schemas_are_current() {
 
 #[test]
 fn the_committed_reference_is_current() {
-    let committed = fs::read_to_string(repository().join("docs/configuration.md")).unwrap_or_default();
+    let committed =
+        fs::read_to_string(repository().join("docs/configuration.md")).unwrap_or_default();
     let stale = "docs/configuration.md is stale: run `cargo run -- schemas --reference docs/configuration.md`";
     assert!(committed == reference_markdown(), "{stale}");
 }
@@ -150,6 +183,7 @@ fn the_committed_reference_is_current() {
 #[test]
 fn every_key_says_what_it_means() {
     let page = reference_markdown();
-    let silent: Vec<&str> = page.lines().filter(|line| line.starts_with("| `") && line.ends_with("|  |")).collect();
+    let silent: Vec<&str> =
+        page.lines().filter(|line| line.starts_with("| `") && line.ends_with("|  |")).collect();
     assert!(silent.is_empty(), "{silent:#?}");
 }

@@ -11,10 +11,17 @@ use crate::ids::ConnectorId;
 use crate::protocol::acr::{Level, Platform};
 
 /// Connectors whose category has no heading: they are shown under the rest.
-pub fn without_category(connectors: &BTreeMap<ConnectorId, ConfiguredConnector>, settings: &Settings) -> Vec<Problem> {
+pub fn without_category(
+    connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
+    settings: &Settings,
+) -> Vec<Problem> {
     let known = |id: &str| settings.choice.categories.iter().any(|category| category.id == id);
-    let unknown = connectors.values().filter(|connector| connector.file.category.as_deref().is_some_and(|id| !known(id)));
-    let warning = |connector: &ConfiguredConnector| unknown_category(&settings.connectors.join(format!("{}.toml", connector.id)));
+    let unknown = connectors
+        .values()
+        .filter(|connector| connector.file.category.as_deref().is_some_and(|id| !known(id)));
+    let warning = |connector: &ConfiguredConnector| {
+        unknown_category(&settings.connectors.join(format!("{}.toml", connector.id)))
+    };
     unknown.map(warning).collect()
 }
 
@@ -22,7 +29,11 @@ pub fn without_category(connectors: &BTreeMap<ConnectorId, ConfiguredConnector>,
 /// attributes would let each of them be anybody. So `check` refuses a connector that doesn't say that it verifies them. The
 /// sandbox lets anyone be anyone on purpose.
 #[must_use]
-pub fn check_identity(source: &Source, file: &ConnectorFile, subject: SubjectSource) -> Option<Problem> {
+pub fn check_identity(
+    source: &Source,
+    file: &ConnectorFile,
+    subject: SubjectSource,
+) -> Option<Problem> {
     (subject == SubjectSource::Pivot && !file.proves_identity()).then(|| {
         let what = "is missing, and subject = \"pivot\" takes who a person is from the claims of this identity provider: if its \
             users can edit them, any of them can sign in as anybody";
@@ -34,8 +45,10 @@ pub fn check_identity(source: &Source, file: &ConnectorFile, subject: SubjectSou
 
 /// A category that the choice page has no heading for.
 pub fn unknown_category(path: &Path) -> Problem {
-    let what = "is a category without a heading: the choice page shows this connector under the rest";
-    let mend = "add it to [choice] categories in passerelle.toml, or use the id of one that is there";
+    let what =
+        "is a category without a heading: the choice page shows this connector under the rest";
+    let mend =
+        "add it to [choice] categories in passerelle.toml, or use the id of one that is there";
     Problem { key: "category".into(), ..problem_of_file(path, what, mend) }
 }
 
@@ -45,14 +58,22 @@ pub fn warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Pr
     let lowest = platform.levels().first().copied().unwrap_or(Level::Eidas1);
     let highest = platform.levels().last().copied().unwrap_or(Level::Eidas3);
     if file.levels.lowest > highest {
-        let what = format!("is above {}, the most that this platform asks: everybody is asked for more", highest.as_str());
+        let what = format!(
+            "is above {}, the most that this platform asks: everybody is asked for more",
+            highest.as_str()
+        );
         let mend = format!("write lowest = \"{}\", unless that is meant", highest.as_str());
-        warnings.push(Problem { key: "levels.lowest".into(), ..problem_of_file(path, &what, &mend) });
+        warnings
+            .push(Problem { key: "levels.lowest".into(), ..problem_of_file(path, &what, &mend) });
     }
     if file.levels.highest < lowest {
-        let what = format!("is below {}, the least that this platform asks: nobody can choose it", lowest.as_str());
+        let what = format!(
+            "is below {}, the least that this platform asks: nobody can choose it",
+            lowest.as_str()
+        );
         let mend = "remove the file, or raise levels if the identity provider proves more";
-        warnings.push(Problem { key: "levels.highest".into(), ..problem_of_file(path, &what, mend) });
+        warnings
+            .push(Problem { key: "levels.highest".into(), ..problem_of_file(path, &what, mend) });
     }
     if !file.kind.reauthenticates() {
         let what = "gives no proof of when a person authenticated: requests with prompt=login, the default under federation rules, \
@@ -60,7 +81,9 @@ pub fn warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Pr
         let mend = "set reauthenticates = true beside auth_time if you know that it authenticates the person each time";
         let key = match &file.kind {
             ConnectorKind::Oauth2(_) => "kind.oauth2.auth_time",
-            ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => "kind.oidc.auth_time",
+            ConnectorKind::Oidc(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => {
+                "kind.oidc.auth_time"
+            }
         };
         warnings.push(Problem { key: key.into(), ..problem_of_file(path, what, mend) });
     }
@@ -68,7 +91,10 @@ pub fn warnings(path: &Path, file: &ConnectorFile, platform: Platform) -> Vec<Pr
         ConnectorKind::Oidc(oidc) if oidc.insecure_http => Some("kind.oidc.insecure_http"),
         ConnectorKind::Oauth2(kind) if kind.insecure_http => Some("kind.oauth2.insecure_http"),
         ConnectorKind::Ldap(kind) if kind.insecure_ldap => Some("kind.ldap.insecure_ldap"),
-        ConnectorKind::Oidc(_) | ConnectorKind::Oauth2(_) | ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => None,
+        ConnectorKind::Oidc(_)
+        | ConnectorKind::Oauth2(_)
+        | ConnectorKind::Ldap(_)
+        | ConnectorKind::Persona(_) => None,
     };
     if let Some(key) = without_tls {
         let what = "lets this identity provider be reached without TLS";

@@ -90,11 +90,19 @@ impl ConnectorRules {
         let Some(allowed) = &self.allow else { return };
         if !self.deny.is_empty() {
             let mend = "keep allow (only these), or deny (all but these)";
-            problems.push(source.problem("connectors.deny", "is there beside allow, which leaves out the others already", mend));
+            problems.push(source.problem(
+                "connectors.deny",
+                "is there beside allow, which leaves out the others already",
+                mend,
+            ));
         }
         if allowed.is_empty() {
             let what = "allows no connector, so that nobody could ever log in";
-            problems.push(source.problem("connectors.allow", what, "name at least one, or remove the key to allow all"));
+            problems.push(source.problem(
+                "connectors.allow",
+                what,
+                "name at least one, or remove the key to allow all",
+            ));
         }
     }
 
@@ -110,17 +118,27 @@ impl ConnectorRules {
             ("order", &self.order),
             ("idp_hint", hints),
         ];
-        lists
-            .into_iter()
-            .flat_map(|(key, ids)| ids.iter().enumerate().map(move |(index, id)| (format!("connectors.{key}[{index}]"), id)))
+        lists.into_iter().flat_map(|(key, ids)| {
+            ids.iter()
+                .enumerate()
+                .map(move |(index, id)| (format!("connectors.{key}[{index}]"), id))
+        })
     }
 
     /// Ids without a connector: a slip of the pen, or a file that is still to come.
-    pub(super) fn unknown(&self, source: &Source, is_known: impl Fn(&ConnectorId) -> bool) -> Vec<Problem> {
+    pub(super) fn unknown(
+        &self,
+        source: &Source,
+        is_known: impl Fn(&ConnectorId) -> bool,
+    ) -> Vec<Problem> {
         let unknown = self.named().filter(|(_, id)| !is_known(id));
         let warning = |(key, id): (String, &ConnectorId)| {
             let what = format!("names {id}, for which there is no connector");
-            source.problem(&key, what, "remove it, or add the connector's file: its name without .toml is the id")
+            source.problem(
+                &key,
+                what,
+                "remove it, or add the connector's file: its name without .toml is the id",
+            )
         };
         unknown.map(warning).collect()
     }
@@ -136,8 +154,12 @@ mod tests {
 
     #[test]
     fn who_is_admitted_by_table() {
-        let allow = |names: &[&str]| ConnectorRules { allow: Some(ids(names)), ..ConnectorRules::default() };
-        let deny = |names: &[&str]| ConnectorRules { deny: ids(names), ..ConnectorRules::default() };
+        let allow = |names: &[&str]| ConnectorRules {
+            allow: Some(ids(names)),
+            ..ConnectorRules::default()
+        };
+        let deny =
+            |names: &[&str]| ConnectorRules { deny: ids(names), ..ConnectorRules::default() };
         for (rules, a, b) in [
             (ConnectorRules::default(), true, true),
             (allow(&["a"]), true, false),
@@ -148,7 +170,11 @@ mod tests {
             (allow(&[]), false, false),
         ] {
             let admitted = rules.admitted();
-            assert_eq!((admitted.includes(&"a".into()), admitted.includes(&"b".into())), (a, b), "{rules:?}");
+            assert_eq!(
+                (admitted.includes(&"a".into()), admitted.includes(&"b".into())),
+                (a, b),
+                "{rules:?}"
+            );
         }
     }
 

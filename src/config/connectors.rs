@@ -10,7 +10,9 @@ use crate::protocol::acr::Level;
 use super::acr_table::AcrTable;
 use super::blocks::Block;
 use super::logo::Logo;
-use super::model::{ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, SecretRef, SubjectSource};
+use super::model::{
+    ConnectorFile, ConnectorKind, ConnectorLimits, KINDS, SecretRef, SubjectSource,
+};
 use super::problem::Problem;
 use super::quotas::rate;
 use super::secret_rules::{Context, OwnerKind};
@@ -60,7 +62,11 @@ pub fn files(folder: &Path) -> Result<Vec<PathBuf>, Problem> {
 ///
 /// # Errors
 /// Every problem of that file.
-pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
+pub fn load_file(
+    path: &Path,
+    sandbox: Sandbox,
+    context: &Context<'_>,
+) -> Result<ConfiguredConnector, Vec<Problem>> {
     let source = Source::read(path).map_err(|problem| vec![problem])?;
     configured(&source, sandbox, context)
 }
@@ -69,10 +75,17 @@ pub fn load_file(path: &Path, sandbox: Sandbox, context: &Context<'_>) -> Result
 ///
 /// # Errors
 /// Every problem of that file.
-pub fn configured(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Result<ConfiguredConnector, Vec<Problem>> {
-    let Draft { id, file, client_secret, logo, blocks, problems, .. } = draft(source, sandbox, context);
+pub fn configured(
+    source: &Source,
+    sandbox: Sandbox,
+    context: &Context<'_>,
+) -> Result<ConfiguredConnector, Vec<Problem>> {
+    let Draft { id, file, client_secret, logo, blocks, problems, .. } =
+        draft(source, sandbox, context);
     match file {
-        Some(file) if problems.is_empty() => Ok(ConfiguredConnector { id, file, client_secret, logo, blocks }),
+        Some(file) if problems.is_empty() => {
+            Ok(ConfiguredConnector { id, file, client_secret, logo, blocks })
+        }
         _ => Err(problems),
     }
 }
@@ -93,16 +106,32 @@ pub struct Draft {
 
 /// Reads and checks one file, and gives what there is of it.
 #[must_use]
-pub fn read_file(path: &Path, sandbox: Sandbox, subject: SubjectSource, context: &Context<'_>) -> Draft {
+pub fn read_file(
+    path: &Path,
+    sandbox: Sandbox,
+    subject: SubjectSource,
+    context: &Context<'_>,
+) -> Draft {
     match Source::read(path) {
         Ok(source) => {
             let draft = draft(&source, sandbox, context);
-            let refused = draft.file.as_ref().and_then(|file| connector_findings::check_identity(&source, file, subject));
+            let refused = draft
+                .file
+                .as_ref()
+                .and_then(|file| connector_findings::check_identity(&source, file, subject));
             Draft { refused, ..draft }
         }
         Err(problem) => {
             let problems = name_problem(path).into_iter().chain([problem]).collect();
-            Draft { id: id_of(path), file: None, client_secret: None, logo: None, blocks: Vec::new(), problems, refused: None }
+            Draft {
+                id: id_of(path),
+                file: None,
+                client_secret: None,
+                logo: None,
+                blocks: Vec::new(),
+                problems,
+                refused: None,
+            }
         }
     }
 }
@@ -122,7 +151,15 @@ fn draft(source: &Source, sandbox: Sandbox, context: &Context<'_>) -> Draft {
     let context = &context.for_file(OwnerKind::Connector, source.path());
     let mut problems: Vec<Problem> = name_problem(source.path()).into_iter().collect();
     let Some(mut file) = source.shape::<ConnectorFile>(&mut problems) else {
-        return Draft { id, file: None, client_secret: None, logo: None, blocks: Vec::new(), problems, refused: None };
+        return Draft {
+            id,
+            file: None,
+            client_secret: None,
+            logo: None,
+            blocks: Vec::new(),
+            problems,
+            refused: None,
+        };
     };
     let client_secret = check(source, &file, sandbox, context, &mut problems);
     let path = match &mut file.kind {
@@ -147,7 +184,8 @@ fn check(
     problems: &mut Vec<Problem>,
 ) -> Option<Secret<String>> {
     if source.keys_of("kind") > 1 {
-        let mend = format!("keep one of: {}", KINDS.map(|kind| format!("[kind.{kind}]")).join(", "));
+        let mend =
+            format!("keep one of: {}", KINDS.map(|kind| format!("[kind.{kind}]")).join(", "));
         problems.push(source.problem("kind", "names two kinds", mend));
     }
     text::check(source, "name", &file.name, problems);
@@ -157,16 +195,29 @@ fn check(
         problems.push(source.problem("category", "is not a category's id", mend));
     }
     if file.levels.lowest > file.levels.highest {
-        problems.push(source.problem("levels", "has a lowest level above its highest", "swap the two"));
+        problems.push(source.problem(
+            "levels",
+            "has a lowest level above its highest",
+            "swap the two",
+        ));
     }
     methods(source, "amr", &file.amr, problems);
     methods(source, "mfa", &file.mfa, problems);
     if file.amr.iter().any(|name| name == "mfa") {
-        let mend = "name the methods behind it, as [\"pwd\", \"otp\"]; the hub concludes mfa from them";
-        problems.push(source.problem("amr", "counts on mfa, which is a conclusion and no method", mend));
+        let mend =
+            "name the methods behind it, as [\"pwd\", \"otp\"]; the hub concludes mfa from them";
+        problems.push(source.problem(
+            "amr",
+            "counts on mfa, which is a conclusion and no method",
+            mend,
+        ));
     }
     if file.mfa.iter().any(|name| name == "mfa") {
-        problems.push(source.problem("mfa", "explains mfa by itself", "name the methods behind it, as [\"pwd\", \"otp\"]"));
+        problems.push(source.problem(
+            "mfa",
+            "explains mfa by itself",
+            "name the methods behind it, as [\"pwd\", \"otp\"]",
+        ));
     }
     mapping::check(source, file, problems);
     match &file.kind {
@@ -205,7 +256,11 @@ fn check(
                 let what = "has no effect on a sandbox, which proves any level within levels";
                 problems.push(source.problem(key, what, "remove it"));
             }
-            problems.extend(source.missing_file("kind.persona.persons", context.folder, persona.persons.as_deref()));
+            problems.extend(source.missing_file(
+                "kind.persona.persons",
+                context.folder,
+                persona.persons.as_deref(),
+            ));
             None
         }
     }
@@ -222,7 +277,12 @@ fn limits(source: &Source, limits: ConnectorLimits, problems: &mut Vec<Problem>)
     within(source, "limits.queue_ms", limits.queue_ms, (0, 5_000), problems);
 }
 
-fn logo(source: &Source, file: &ConnectorFile, folder: &Path, problems: &mut Vec<Problem>) -> Option<Logo> {
+fn logo(
+    source: &Source,
+    file: &ConnectorFile,
+    folder: &Path,
+    problems: &mut Vec<Problem>,
+) -> Option<Logo> {
     let read = file.logo.as_ref().map(|path| Logo::of_entry(folder, path)).transpose();
     read.unwrap_or_else(|(what, mend)| {
         problems.push(source.problem("logo", what, mend));
@@ -243,26 +303,51 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
     for (level, values) in file.acr.levels() {
         let key = format!("acr.{}", level.as_str());
         if !within.contains(&level) {
-            problems.push(source.problem(&key, "is outside this connector's levels", "remove it, or widen levels"));
+            problems.push(source.problem(
+                &key,
+                "is outside this connector's levels",
+                "remove it, or widen levels",
+            ));
         }
         if values.is_empty() || values.iter().any(|value| value.trim().is_empty()) {
-            problems.push(source.problem(&key, "holds no value, or an empty one", "write the identity provider's own acr value"));
+            problems.push(source.problem(
+                &key,
+                "holds no value, or an empty one",
+                "write the identity provider's own acr value",
+            ));
         }
         // They travel as `acr_values`, which are separated by spaces (OpenID Connect Core 1.0, 3.1.2.1).
-        if values.iter().any(|value| !value.trim().is_empty() && value.contains(char::is_whitespace)) {
-            problems.push(source.problem(&key, "holds a value with a space", "write one acr value in each pair of quotes"));
+        if values
+            .iter()
+            .any(|value| !value.trim().is_empty() && value.contains(char::is_whitespace))
+        {
+            problems.push(source.problem(
+                &key,
+                "holds a value with a space",
+                "write one acr value in each pair of quotes",
+            ));
         }
         // They travel in an address, and are compared with what a token says.
-        let odd = |value: &String| value.len() > LONGEST_ACR || value.chars().any(|c| c.is_control());
+        let odd =
+            |value: &String| value.len() > LONGEST_ACR || value.chars().any(|c| c.is_control());
         if values.iter().any(odd) {
-            let mend =
-                format!("write it as the identity provider does, in at most {LONGEST_ACR} bytes and without control characters");
-            problems.push(source.problem(&key, "holds a value that is too long, or can't be printed", mend));
+            let mend = format!(
+                "write it as the identity provider does, in at most {LONGEST_ACR} bytes and without control characters"
+            );
+            problems.push(source.problem(
+                &key,
+                "holds a value that is too long, or can't be printed",
+                mend,
+            ));
         }
         for value in values {
             if seen.insert(value, level).is_some_and(|other| other != level) {
                 let mend = "give each value one level only";
-                problems.push(source.problem(&key, "holds a value that another level has too", mend));
+                problems.push(source.problem(
+                    &key,
+                    "holds a value that another level has too",
+                    mend,
+                ));
             }
         }
     }
@@ -270,23 +355,43 @@ fn levels(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
         // Nothing above the lowest level may be believed without a word from the identity provider.
         Some(Level::Eidas2 | Level::Eidas3) => {
             let mend = "write assumed_level = \"eidas1\", or remove it";
-            problems.push(source.problem("assumed_level", "is above eidas1, the only level that may be assumed", mend));
+            problems.push(source.problem(
+                "assumed_level",
+                "is above eidas1, the only level that may be assumed",
+                mend,
+            ));
         }
         Some(Level::Eidas1) if file.levels.lowest > Level::Eidas1 => {
-            problems.push(source.problem("assumed_level", "is below levels.lowest, so that it could never be used", "remove it"));
+            problems.push(source.problem(
+                "assumed_level",
+                "is below levels.lowest, so that it could never be used",
+                "remove it",
+            ));
         }
         Some(Level::Eidas1) => {}
         None if file.acr.lists_nothing() => {
             let mend = "add an [acr] table, or assumed_level = \"eidas1\" if the identity provider returns no acr";
-            problems.push(source.problem("acr", "is missing, so that every answer would be refused", mend));
+            problems.push(source.problem(
+                "acr",
+                "is missing, so that every answer would be refused",
+                mend,
+            ));
         }
         None => {}
     }
-    let mapped = |level: &Level| file.acr.levels().any(|(listed, _)| listed == *level) || file.assumed_level == Some(*level);
+    let mapped = |level: &Level| {
+        file.acr.levels().any(|(listed, _)| listed == *level) || file.assumed_level == Some(*level)
+    };
     let missing = Level::ALL.into_iter().find(|level| within.contains(level) && !mapped(level));
-    if let (Some(level), false) = (missing, file.acr.lists_nothing() && file.assumed_level.is_none()) {
+    if let (Some(level), false) =
+        (missing, file.acr.lists_nothing() && file.assumed_level.is_none())
+    {
         let what = format!("does not say what the identity provider calls {}", level.as_str());
-        problems.push(source.problem("acr", what, format!("add {} = [\"…\"], or narrow levels", level.as_str())));
+        problems.push(source.problem(
+            "acr",
+            what,
+            format!("add {} = [\"…\"], or narrow levels", level.as_str()),
+        ));
     }
 }
 
@@ -297,7 +402,11 @@ fn ignored_acr(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem
     }
     if file.assumed_level.is_none() {
         let what = "leaves no level, for there is no assumed_level";
-        problems.push(source.problem("ignore_acr", what, "add assumed_level = \"eidas1\", or remove ignore_acr"));
+        problems.push(source.problem(
+            "ignore_acr",
+            what,
+            "add assumed_level = \"eidas1\", or remove ignore_acr",
+        ));
     } else if !file.acr.lists_nothing() {
         let what = "lists values, and ignore_acr disregards whatever is returned";
         problems.push(source.problem("acr", what, "remove the [acr] table, or ignore_acr"));
@@ -307,33 +416,57 @@ fn ignored_acr(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem
 /// For a kind that returns no `acr`: nothing above eidas1 may be believed without a word from the identity provider.
 fn assumed_level_alone(source: &Source, file: &ConnectorFile, problems: &mut Vec<Problem>) {
     if file.ignore_acr {
-        problems.push(source.problem("ignore_acr", "has no effect: this kind of identity provider returns no acr", "remove it"));
+        problems.push(source.problem(
+            "ignore_acr",
+            "has no effect: this kind of identity provider returns no acr",
+            "remove it",
+        ));
     }
     if file.acr != AcrTable::default() {
         let mend = "remove the table, and write assumed_level = \"eidas1\"";
-        problems.push(source.problem("acr", "is given, and this kind of identity provider returns no acr", mend));
+        problems.push(source.problem(
+            "acr",
+            "is given, and this kind of identity provider returns no acr",
+            mend,
+        ));
     }
     match file.assumed_level {
         None => {
             let mend = "write assumed_level = \"eidas1\"";
-            problems.push(source.problem("assumed_level", "is missing, and this kind of identity provider returns no acr", mend));
+            problems.push(source.problem(
+                "assumed_level",
+                "is missing, and this kind of identity provider returns no acr",
+                mend,
+            ));
         }
         Some(Level::Eidas1) => {}
         Some(Level::Eidas2 | Level::Eidas3) => {
             let mend = "write assumed_level = \"eidas1\"";
-            problems.push(source.problem("assumed_level", "is above eidas1, the only level that may be assumed", mend));
+            problems.push(source.problem(
+                "assumed_level",
+                "is above eidas1, the only level that may be assumed",
+                mend,
+            ));
         }
     }
     if file.levels.highest > Level::Eidas1 {
         let what = "is above eidas1, all that can be assumed of this kind of identity provider";
-        problems.push(source.problem("levels.highest", what, "write levels = { lowest = \"eidas1\", highest = \"eidas1\" }"));
+        problems.push(source.problem(
+            "levels.highest",
+            what,
+            "write levels = { lowest = \"eidas1\", highest = \"eidas1\" }",
+        ));
     }
 }
 
 fn methods(source: &Source, key: &str, names: &[String], problems: &mut Vec<Problem>) {
     for (index, _) in names.iter().enumerate().filter(|(_, name)| !amr::registered(name)) {
         let mend = format!("use the names of RFC 8176, or mail: {}", amr::METHODS.join(", "));
-        problems.push(source.problem(&format!("{key}[{index}]"), "is not a registered authentication method", mend));
+        problems.push(source.problem(
+            &format!("{key}[{index}]"),
+            "is not a registered authentication method",
+            mend,
+        ));
     }
 }
 

@@ -112,7 +112,10 @@ pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
         return Vec::new();
     }
     let mend = "make it readable; each data provider is one .toml file there";
-    shapes(folder, mend, problems).into_iter().map(|(source, file)| Draft { source, file }).collect()
+    shapes(folder, mend, problems)
+        .into_iter()
+        .map(|(source, file)| Draft { source, file })
+        .collect()
 }
 
 /// Checks what a file says, as far as it depends on no other file; the answer counts only if `problems` did not grow.
@@ -144,7 +147,12 @@ pub fn check(
 }
 
 /// A data provider to which every token looks inactive, or which waits for an e-mail address that never comes, is refused.
-pub fn against_scopes(source: &Source, file: &DataProvider, table: &BTreeMap<Scope, Vec<String>>, problems: &mut Vec<Problem>) {
+pub fn against_scopes(
+    source: &Source,
+    file: &DataProvider,
+    table: &BTreeMap<Scope, Vec<String>>,
+    problems: &mut Vec<Problem>,
+) {
     together::known_scopes(source, &file.scopes, ("scopes", table), problems);
     if file.scopes.iter().all(|scope| scope.as_str() == "openid") {
         let what = "names no scope but openid, so that every token would be inactive to it";
@@ -161,15 +169,24 @@ pub fn against_scopes(source: &Source, file: &DataProvider, table: &BTreeMap<Sco
 
 /// What is encrypted is signed first (RFC 9701, 5), and there must be a key to encrypt to.
 fn form(source: &Source, file: &DataProvider, keys: &KeySource, problems: &mut Vec<Problem>) {
-    let mut say = |key: &str, what: &str, mend: &str| problems.push(source.problem(key, what, mend));
+    let mut say =
+        |key: &str, what: &str, mend: &str| problems.push(source.problem(key, what, mend));
     let Some(alg) = file.introspection_encrypted_response_alg else {
         if file.introspection_encrypted_response_enc.is_some() {
             let what = "says how content is encrypted, but nothing is";
-            say("introspection_encrypted_response_enc", what, "remove it, or add introspection_encrypted_response_alg");
+            say(
+                "introspection_encrypted_response_enc",
+                what,
+                "remove it, or add introspection_encrypted_response_alg",
+            );
         }
         if file.jwks.is_some() || file.jwks_uri.is_some() {
             let key = if file.jwks.is_some() { "jwks" } else { "jwks_uri" };
-            say(key, "gives keys that nothing is encrypted to", "remove it, or add introspection_encrypted_response_alg");
+            say(
+                key,
+                "gives keys that nothing is encrypted to",
+                "remove it, or add introspection_encrypted_response_alg",
+            );
         }
         return;
     };
@@ -201,5 +218,4 @@ impl<'a> From<&'a DataProvider> for GivenKeys<'a> {
 }
 
 #[cfg(test)]
-#[path = "data_providers_tests.rs"]
 mod tests;

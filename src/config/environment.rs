@@ -21,8 +21,9 @@ impl Environment {
     /// The process's own; variables that are not UTF-8 are left out.
     #[must_use]
     pub fn of_process() -> Self {
-        let utf8 =
-            |(name, value): (std::ffi::OsString, std::ffi::OsString)| Some((name.into_string().ok()?, value.into_string().ok()?));
+        let utf8 = |(name, value): (std::ffi::OsString, std::ffi::OsString)| {
+            Some((name.into_string().ok()?, value.into_string().ok()?))
+        };
         Self(std::env::vars_os().filter_map(utf8).collect())
     }
 
@@ -70,7 +71,13 @@ pub fn overlay(
                 overlay.variables.insert(path.join("."), name.clone());
             }
             Err((what, mend)) => {
-                problems.push(Problem { file: "environment".into(), line: None, key: name.clone(), what, mend });
+                problems.push(Problem {
+                    file: "environment".into(),
+                    line: None,
+                    key: name.clone(),
+                    what,
+                    mend,
+                });
             }
         }
     }
@@ -81,9 +88,14 @@ fn typed(schema: &Node<'_>, path: &[String], text: &str) -> Result<Value, (Strin
     let mut node = *schema;
     for name in path {
         let Some(child) = node.child(name) else {
-            let known = node.keys().iter().map(|key| key.to_ascii_uppercase()).collect::<Vec<_>>().join(", ");
-            let meant =
-                near_miss(name, &node.keys()).map(|meant| format!("did you mean {}? If not, ", meant.to_ascii_uppercase()));
+            let known = node
+                .keys()
+                .iter()
+                .map(|key| key.to_ascii_uppercase())
+                .collect::<Vec<_>>()
+                .join(", ");
+            let meant = near_miss(name, &node.keys())
+                .map(|meant| format!("did you mean {}? If not, ", meant.to_ascii_uppercase()));
             let mend = match known.as_str() {
                 "" => "unset the variable".into(),
                 known => format!("{}unset it; known here: {known}", meant.unwrap_or_default()),
@@ -95,12 +107,17 @@ fn typed(schema: &Node<'_>, path: &[String], text: &str) -> Result<Value, (Strin
     let wrong = |wanted: &str| (format!("must be {wanted}"), node.hint());
     match node.kind() {
         Kind::Text | Kind::Choice => Ok(Value::from(text)),
-        Kind::Integer => text.parse::<u64>().map(Value::from).map_err(|_| wrong("a whole number, 0 or more")),
-        Kind::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),
-        Kind::List => Ok(Value::from(text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>())),
-        Kind::Table => {
-            Err(("is a table, which one variable can't hold".into(), "set its keys one by one, with __ between levels".into()))
+        Kind::Integer => {
+            text.parse::<u64>().map(Value::from).map_err(|_| wrong("a whole number, 0 or more"))
         }
+        Kind::Boolean => text.parse::<bool>().map(Value::from).map_err(|_| wrong("true or false")),
+        Kind::List => Ok(Value::from(
+            text.split(',').map(str::trim).filter(|item| !item.is_empty()).collect::<Vec<_>>(),
+        )),
+        Kind::Table => Err((
+            "is a table, which one variable can't hold".into(),
+            "set its keys one by one, with __ between levels".into(),
+        )),
     }
 }
 

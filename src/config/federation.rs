@@ -12,7 +12,10 @@ use super::logo::Logo;
 use super::model::{AuthMethod, Category};
 use super::notices::Notice;
 use super::shown::Lineup;
-use super::{AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient, RegisteredDataProvider};
+use super::{
+    AnswerEncryption, ConnectorFacts, DatedSecret, KeySource, Loaded, RegisteredClient,
+    RegisteredDataProvider,
+};
 use crate::identity::scopes::ScopeTable;
 use crate::ids::{ClientId, ConnectorId, Scope};
 use crate::protocol::alg::{EncryptionAlg, SigningAlg};
@@ -66,15 +69,23 @@ impl Authentication {
         match (client.file.token_endpoint_auth_method, client.file.rules) {
             // Ordinary libraries differ in what they do unasked, and both is published.
             (None, Rules::Openid) => Self::Secret(client.secrets.clone()),
-            (None, Rules::Federation) | (Some(AuthMethod::ClientSecretPost), _) => Self::SecretPost(client.secrets.clone()),
+            (None, Rules::Federation) | (Some(AuthMethod::ClientSecretPost), _) => {
+                Self::SecretPost(client.secrets.clone())
+            }
             (Some(AuthMethod::ClientSecretBasic), _) => Self::SecretBasic(client.secrets.clone()),
-            (Some(AuthMethod::PrivateKeyJwt), _) => Self::PrivateKeyJwt(AssertionRules::from_file(&client.file)),
+            (Some(AuthMethod::PrivateKeyJwt), _) => {
+                Self::PrivateKeyJwt(AssertionRules::from_file(&client.file))
+            }
         }
     }
 }
 
 impl Service {
-    pub(super) fn of(client: &RegisteredClient, hub: &Arc<Order>, hubs_order: &[ConnectorId]) -> Self {
+    pub(super) fn of(
+        client: &RegisteredClient,
+        hub: &Arc<Order>,
+        hubs_order: &[ConnectorId],
+    ) -> Self {
         let file = &client.file;
         let own_order = &file.connectors.order;
         Self {
@@ -94,16 +105,22 @@ impl Service {
             sector: client.sector.clone(),
             subject_key_version: client.subject_key_version,
             authentication: Authentication::of(client),
-            id_token_signed_response_alg: file.id_token_signed_response_alg.unwrap_or(match file.rules {
-                Rules::Federation => SigningAlg::ES256,
-                Rules::Openid => SigningAlg::RS256, // OpenID Connect Dynamic Client Registration 1.0, 2
-            }),
+            id_token_signed_response_alg: file.id_token_signed_response_alg.unwrap_or(
+                match file.rules {
+                    Rules::Federation => SigningAlg::ES256,
+                    Rules::Openid => SigningAlg::RS256, // OpenID Connect Dynamic Client Registration 1.0, 2
+                },
+            ),
             userinfo_signed_response_alg: file.userinfo_signed_response_alg.or(match file.rules {
                 Rules::Federation => Some(SigningAlg::ES256),
                 Rules::Openid => None,
             }),
             admitted: file.connectors.admitted(),
-            order: if own_order.is_empty() { Arc::clone(hub) } else { Arc::new(Order::of(own_order, hubs_order)) },
+            order: if own_order.is_empty() {
+                Arc::clone(hub)
+            } else {
+                Arc::new(Order::of(own_order, hubs_order))
+            },
             logo: client.logo.clone(),
             class: file.class.as_deref().map(Arc::from),
             keys: client.keys.clone(),
@@ -150,9 +167,8 @@ impl DataProvider {
             scopes: file.scopes.clone(),
             sector: registered.sector.clone(),
             subject_key_version: registered.subject_key_version,
-            form: file.introspection_signed_response_alg.map_or(IntrospectionForm::Json, |alg| IntrospectionForm::Jwt {
-                alg,
-                sealed: file.introspection_encrypted_response_alg,
+            form: file.introspection_signed_response_alg.map_or(IntrospectionForm::Json, |alg| {
+                IntrospectionForm::Jwt { alg, sealed: file.introspection_encrypted_response_alg }
             }),
             keys: registered.keys.clone(),
         }
@@ -200,7 +216,11 @@ pub enum Unavailable {
 
 impl Federation {
     #[must_use]
-    pub fn new(services: impl IntoIterator<Item = Service>, scopes: ScopeTable, unavailable: Unavailable) -> Self {
+    pub fn new(
+        services: impl IntoIterator<Item = Service>,
+        scopes: ScopeTable,
+        unavailable: Unavailable,
+    ) -> Self {
         let by_id = |service: Service| (service.registration.client_id.clone(), Arc::new(service));
         Self {
             services: services.into_iter().map(by_id).collect(),
@@ -223,23 +243,33 @@ impl Federation {
         data_providers: impl Iterator<Item = Arc<DataProvider>>,
         rest: Self,
     ) -> Self {
-        let services = services.map(|service| (service.registration.client_id.clone(), service)).collect();
-        let data_providers = data_providers.map(|provider| (provider.client_id.clone(), provider)).collect();
+        let services =
+            services.map(|service| (service.registration.client_id.clone(), service)).collect();
+        let data_providers =
+            data_providers.map(|provider| (provider.client_id.clone(), provider)).collect();
         Self { services, data_providers, ..rest }
     }
 
     /// With these in place of what data providers there were.
     #[must_use]
-    pub fn with_data_providers(self, data_providers: impl IntoIterator<Item = DataProvider>) -> Self {
+    pub fn with_data_providers(
+        self,
+        data_providers: impl IntoIterator<Item = DataProvider>,
+    ) -> Self {
         let by_id = |provider: DataProvider| (provider.client_id.clone(), Arc::new(provider));
         Self { data_providers: data_providers.into_iter().map(by_id).collect(), ..self }
     }
 
     /// With these in place of what connectors there were.
     #[must_use]
-    pub fn with_connectors(self, connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorFacts>)>) -> Self {
+    pub fn with_connectors(
+        self,
+        connectors: impl IntoIterator<Item = (ConnectorId, Arc<ConnectorFacts>)>,
+    ) -> Self {
         let connectors: BTreeMap<_, _> = connectors.into_iter().collect();
-        let lineup = Lineup::of(connectors.iter().map(|(id, facts): (_, &Arc<ConnectorFacts>)| (id, &*facts.shown)));
+        let lineup = Lineup::of(
+            connectors.iter().map(|(id, facts): (_, &Arc<ConnectorFacts>)| (id, &*facts.shown)),
+        );
         Self { connectors, lineup: Arc::new(lineup), ..self }
     }
 
@@ -258,7 +288,10 @@ impl Federation {
     /// A service provider's logo, by its version.
     #[must_use]
     pub fn logo(&self, version: &str) -> Option<&Logo> {
-        self.services.values().filter_map(|service| service.logo.as_ref()).find(|logo| &*logo.version == version)
+        self.services
+            .values()
+            .filter_map(|service| service.logo.as_ref())
+            .find(|logo| &*logo.version == version)
     }
 
     /// Every service provider, active or not.
@@ -306,7 +339,9 @@ impl Federation {
             client_id: &service.registration.client_id,
             active: service.registration.active,
             keys: &service.keys,
-            encryption: service.encryption.map_or_else(Vec::new, |answers| vec![answers.id_token, answers.userinfo]),
+            encryption: service
+                .encryption
+                .map_or_else(Vec::new, |answers| vec![answers.id_token, answers.userinfo]),
         });
         let data_providers = self.data_providers.values().map(|provider| KeyOwner {
             client_id: &provider.client_id,

@@ -101,12 +101,17 @@ impl LdapKind {
             _ => return Err(("is neither ldaps nor ldap", write)),
         };
         // Of another scheme than http, `Url` reads the host as text.
-        let host = url.host_str().filter(|host| !host.is_empty()).and_then(|host| Host::parse(host).ok());
+        let host =
+            url.host_str().filter(|host| !host.is_empty()).and_then(|host| Host::parse(host).ok());
         let host = host.ok_or(("has no host", write))?;
         if matches!(host, Host::Ipv6(_)) {
-            return Err(("is an IPv6 address, which no certificate is compared with", "write a host name"));
+            return Err((
+                "is an IPv6 address, which no certificate is compared with",
+                "write a host name",
+            ));
         }
-        let bare = matches!(url.path(), "" | "/") && url.query().is_none() && url.fragment().is_none();
+        let bare =
+            matches!(url.path(), "" | "/") && url.query().is_none() && url.fragment().is_none();
         if !bare || !url.username().is_empty() || url.password().is_some() {
             return Err((
                 "holds more than a host and a port",
@@ -118,11 +123,17 @@ impl LdapKind {
 }
 
 pub(super) fn check(source: &Source, kind: &LdapKind, folder: &Path, problems: &mut Vec<Problem>) {
-    let mut told = |key: &str, what: &str, mend: &str| problems.push(source.problem(&format!("kind.ldap.{key}"), what, mend));
+    let mut told = |key: &str, what: &str, mend: &str| {
+        problems.push(source.problem(&format!("kind.ldap.{key}"), what, mend))
+    };
     match kind.place() {
         Err((what, mend)) => told("url", what, mend),
         Ok(place) if place.url.scheme() == "ldaps" && kind.starttls => {
-            told("starttls", "begins TLS where it is there from the start", "remove it, or write ldap:// in url");
+            told(
+                "starttls",
+                "begins TLS where it is there from the start",
+                "remove it, or write ldap:// in url",
+            );
         }
         Ok(place) if place.url.scheme() == "ldap" && !kind.starttls && !kind.insecure_ldap => {
             let mend = "write ldaps://, or starttls = true (or insecure_ldap = true in this file, for tests only)";
@@ -130,20 +141,32 @@ pub(super) fn check(source: &Source, kind: &LdapKind, folder: &Path, problems: &
         }
         Ok(_) => {}
     }
-    for (key, value) in [("bind_dn", &kind.bind_dn), ("base_dn", &kind.base_dn), ("subject_attribute", &kind.subject_attribute)] {
+    for (key, value) in [
+        ("bind_dn", &kind.bind_dn),
+        ("base_dn", &kind.base_dn),
+        ("subject_attribute", &kind.subject_attribute),
+    ] {
         if value.trim().is_empty() {
             told(key, "is empty", "write it as the directory does");
         }
     }
     if kind.filter.matches(USERNAME).count() == 0 {
-        told("filter", "has no {username}, so that everybody would be the same entry", "write it as \"(uid={username})\"");
+        told(
+            "filter",
+            "has no {username}, so that everybody would be the same entry",
+            "write it as \"(uid={username})\"",
+        );
     }
     if !(3..=100).contains(&kind.lockout_after) {
         let fix = "write what the directory's password policy says, and have it lock after three at the least";
         told("lockout_after", "is not from 3 to 100", fix);
     }
     if !(1..=1440).contains(&kind.lockout_minutes) {
-        told("lockout_minutes", "is not from 1 to 1440", "write the minutes in which the directory counts wrong passwords");
+        told(
+            "lockout_minutes",
+            "is not from 1 to 1440",
+            "write the minutes in which the directory counts wrong passwords",
+        );
     }
     problems.extend(source.missing_file("kind.ldap.ca", folder, kind.ca.as_deref()));
     problems.extend(source.not_hosts("kind.ldap.internal_hosts", &kind.internal_hosts));

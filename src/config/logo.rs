@@ -29,26 +29,37 @@ const ENTRY_BYTES: u64 = 64 * 1024;
 impl Logo {
     #[must_use]
     pub fn new(media_type: &'static str, bytes: Vec<u8>) -> Self {
-        let version = digest::base64url(&digest::sha256(&bytes)).get(..16).unwrap_or_default().into();
+        let version =
+            digest::base64url(&digest::sha256(&bytes)).get(..16).unwrap_or_default().into();
         Self { media_type, bytes: bytes.into(), version }
     }
 
     /// The theme's: at most 256 KiB.
     pub(super) fn of_theme(folder: &Path, path: &Path) -> Result<Self, Fault> {
-        read(&folder.join(path), THEME_BYTES, ("names a file over 256 KiB", "make the logo smaller"))
+        read(
+            &folder.join(path),
+            THEME_BYTES,
+            ("names a file over 256 KiB", "make the logo smaller"),
+        )
     }
 
     /// A connector's or a service provider's: at most 64 KiB, in the folder of the file that names it.
     pub(super) fn of_entry(folder: &Path, path: &Path) -> Result<Self, Fault> {
         if !path.components().all(|part| matches!(part, Component::Normal(_))) {
-            return Err(("leads out of this file's folder", "put the logo beside this file, and write its name"));
+            return Err((
+                "leads out of this file's folder",
+                "put the logo beside this file, and write its name",
+            ));
         }
         read(&folder.join(path), ENTRY_BYTES, ("names a file over 64 KiB", "make the logo smaller"))
     }
 }
 
 fn read(path: &Path, most: u64, too_large: Fault) -> Result<Logo, Fault> {
-    let missing = ("names a file that can't be read", "put the logo there; the path counts from this file's folder");
+    let missing = (
+        "names a file that can't be read",
+        "put the logo there; the path counts from this file's folder",
+    );
     let file = std::fs::metadata(path).map_err(|_| missing)?;
     if !file.is_file() {
         return Err(missing);
@@ -61,7 +72,12 @@ fn read(path: &Path, most: u64, too_large: Fault) -> Result<Logo, Fault> {
     let media_type = match path.extension().and_then(|extension| extension.to_str()) {
         Some("png") if bytes.starts_with(b"\x89PNG\r\n\x1a\n") => "image/png",
         Some("svg") if svg() => "image/svg+xml",
-        _ => return Err(("is neither an SVG nor a PNG image", "use a file that ends in .svg or .png and is one")),
+        _ => {
+            return Err((
+                "is neither an SVG nor a PNG image",
+                "use a file that ends in .svg or .png and is one",
+            ));
+        }
     };
     Ok(Logo::new(media_type, bytes))
 }
@@ -69,6 +85,9 @@ fn read(path: &Path, most: u64, too_large: Fault) -> Result<Logo, Fault> {
 /// Without its bytes.
 impl std::fmt::Debug for Logo {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.debug_struct("Logo").field("media_type", &self.media_type).field("version", &self.version).finish_non_exhaustive()
+        f.debug_struct("Logo")
+            .field("media_type", &self.media_type)
+            .field("version", &self.version)
+            .finish_non_exhaustive()
     }
 }

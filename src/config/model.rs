@@ -597,7 +597,8 @@ impl ConnectorFile {
     /// Returns true if the claims prove who a person is. In a sandbox anyone is anyone on purpose.
     #[must_use]
     pub fn proves_identity(&self) -> bool {
-        self.identity == Some(IdentityProof::Verified) || matches!(self.kind, ConnectorKind::Persona(_))
+        self.identity == Some(IdentityProof::Verified)
+            || matches!(self.kind, ConnectorKind::Persona(_))
     }
 }
 

@@ -89,15 +89,19 @@ pub(super) fn read(source: &Source, problems: &mut Vec<Problem>) -> Option<Vec<N
     let NoticesFile { notice: tables } = source.shape(problems)?;
     let before = problems.len();
     if tables.len() > MOST {
-        problems.push(source.problem("notice", format!("holds more than {MOST}"), "take out those that are over"));
+        problems.push(source.problem(
+            "notice",
+            format!("holds more than {MOST}"),
+            "take out those that are over",
+        ));
     }
     let mut notices = Vec::new();
     for (index, table) in tables.into_iter().enumerate() {
         match checked(table) {
             Ok(notice) => notices.push(notice),
-            Err(flaws) => problems.extend(
-                flaws.into_iter().map(|Flaw { key, what, mend }| source.problem(&format!("notice[{index}].{key}"), what, mend)),
-            ),
+            Err(flaws) => problems.extend(flaws.into_iter().map(|Flaw { key, what, mend }| {
+                source.problem(&format!("notice[{index}].{key}"), what, mend)
+            })),
         }
     }
     (problems.len() == before).then_some(notices)
@@ -110,9 +114,15 @@ fn checked(table: NoticeTable) -> Result<Notice, Vec<Flaw>> {
         flaws.push(Flaw::new("text", "has no language", "write { fr = \"…\", en = \"…\" }"));
     }
     // Nobody is to be sent anywhere but to a page, and not without TLS: `javascript:` would run here.
-    let is_page = |link: &String| link.len() <= LONGEST_LINK && Url::parse(link).is_ok_and(|url| url.scheme() == "https");
+    let is_page = |link: &String| {
+        link.len() <= LONGEST_LINK && Url::parse(link).is_ok_and(|url| url.scheme() == "https")
+    };
     if link.as_ref().is_some_and(|link| !is_page(link)) {
-        flaws.push(Flaw::new("link", "is not the https address of a page", "begin with https:// and a host name"));
+        flaws.push(Flaw::new(
+            "link",
+            "is not the https address of a page",
+            "begin with https:// and a host name",
+        ));
     }
     match Validity::between(("from", from.as_deref()), ("until", until.as_deref())) {
         Ok(window) if flaws.is_empty() => Ok(Notice { text, severity, link, window }),
@@ -131,7 +141,8 @@ mod tests {
     fn told(text: &str) -> Result<Vec<Notice>, Vec<(String, String)>> {
         let source = Source::parse(Path::new("notices.toml"), text).unwrap();
         let mut problems = Vec::new();
-        read(&source, &mut problems).ok_or_else(|| problems.into_iter().map(|one| (one.key, one.what)).collect())
+        read(&source, &mut problems)
+            .ok_or_else(|| problems.into_iter().map(|one| (one.key, one.what)).collect())
     }
 
     #[test]
@@ -141,15 +152,24 @@ mod tests {
         let notices = told(good).unwrap();
         let from = Timestamp::from_seconds(1_803_927_600);
         assert_eq!((notices.len(), notices[0].severity), (1, Severity::Warning));
-        assert!(notices[0].is_in_force(from) && !notices[0].is_in_force(Timestamp::from_millis(from.millis() - 1)));
+        assert!(
+            notices[0].is_in_force(from)
+                && !notices[0].is_in_force(Timestamp::from_millis(from.millis() - 1))
+        );
         assert!(!notices[0].is_in_force(Timestamp::from_seconds(from.seconds() + 3 * 3600)));
         assert_eq!(told(ABSENT), Ok(Vec::new()));
         for (bad, key) in [
             ("[[notice]]\ntext = {}\n", "notice[0].text"),
             ("[[notice]]\ntext = { french = \"x\" }\n", "notice[0].text.french"),
             ("[[notice]]\ntext = { en = \"two\\nlines\" }\n", "notice[0].text.en"),
-            ("[[notice]]\ntext = { en = \"x\" }\nlink = \"javascript:alert(1)\"\n", "notice[0].link"),
-            ("[[notice]]\ntext = { en = \"x\" }\nlink = \"http://example.org/\"\n", "notice[0].link"),
+            (
+                "[[notice]]\ntext = { en = \"x\" }\nlink = \"javascript:alert(1)\"\n",
+                "notice[0].link",
+            ),
+            (
+                "[[notice]]\ntext = { en = \"x\" }\nlink = \"http://example.org/\"\n",
+                "notice[0].link",
+            ),
             ("[[notice]]\ntext = { en = \"x\" }\nfrom = \"tonight\"\n", "notice[0].from"),
             ("[[notice]]\ntext = { en = \"x\" }\nseverity = \"red\"\n", "notice[0].severity"),
             ("[[notice]]\ntext = { en = \"x\" }\nhtml = \"x\"\n", "notice[0].html"),

@@ -106,7 +106,12 @@ const PROTOCOL_PARAMETERS: [&str; 9] = [
     "state",
 ];
 
-pub(super) fn check(source: &Source, kind: &Oauth2Kind, folder: &Path, problems: &mut Vec<Problem>) {
+pub(super) fn check(
+    source: &Source,
+    kind: &Oauth2Kind,
+    folder: &Path,
+    problems: &mut Vec<Problem>,
+) {
     let http = if kind.insecure_http { Http::Anywhere } else { Http::Nowhere };
     let endpoints = &kind.endpoints;
     let addresses = [
@@ -122,7 +127,11 @@ pub(super) fn check(source: &Source, kind: &Oauth2Kind, folder: &Path, problems:
     }
     let needed = [
         ("client_id", &kind.client_id, "write the id that the provider gave this hub"),
-        ("subject_claim", &kind.subject_claim, "write the claim of userinfo that names the person for ever, as \"id\""),
+        (
+            "subject_claim",
+            &kind.subject_claim,
+            "write the claim of userinfo that names the person for ever, as \"id\"",
+        ),
     ];
     for (key, _, mend) in needed.into_iter().filter(|(_, value, _)| value.trim().is_empty()) {
         problems.push(source.problem(&format!("kind.oauth2.{key}"), "is empty", mend));
@@ -132,17 +141,28 @@ pub(super) fn check(source: &Source, kind: &Oauth2Kind, folder: &Path, problems:
         let mend = "write what makes this provider authenticate the person again, as { prompt = \"login\" }";
         problems.push(source.problem("kind.oauth2.reauthentication_params", what, mend));
     }
-    for (table, params) in
-        [("authorize_params", &kind.authorize_params), ("reauthentication_params", &kind.reauthentication_params)]
-    {
+    for (table, params) in [
+        ("authorize_params", &kind.authorize_params),
+        ("reauthentication_params", &kind.reauthentication_params),
+    ] {
         for name in params.keys().filter(|name| PROTOCOL_PARAMETERS.contains(&name.as_str())) {
             let key = format!("kind.oauth2.{table}.{name}");
-            problems.push(source.problem(&key, "is a parameter of the protocol, which the hub sets itself", "remove it"));
+            problems.push(source.problem(
+                &key,
+                "is a parameter of the protocol, which the hub sets itself",
+                "remove it",
+            ));
         }
     }
-    for name in kind.authorize_params.keys().filter(|name| kind.reauthentication_params.contains_key(*name)) {
+    for name in
+        kind.authorize_params.keys().filter(|name| kind.reauthentication_params.contains_key(*name))
+    {
         let key = format!("kind.oauth2.authorize_params.{name}");
-        problems.push(source.problem(&key, "is among reauthentication_params too", "keep it there only"));
+        problems.push(source.problem(
+            &key,
+            "is among reauthentication_params too",
+            "keep it there only",
+        ));
     }
     problems.extend(source.missing_file("kind.oauth2.ca", folder, kind.ca.as_deref()));
     problems.extend(source.not_hosts("kind.oauth2.internal_hosts", &kind.internal_hosts));

@@ -55,18 +55,36 @@ pub(super) fn check(source: &Source, oidc: &OidcKind, folder: &Path, problems: &
     }
     if oidc.reauthenticates && oidc.auth_time == AuthTimeSource::Claim {
         let what = "has no effect: the ID token's auth_time proves each new authentication";
-        problems.push(source.problem("kind.oidc.reauthenticates", what, "remove it, or set auth_time = \"callback\""));
+        problems.push(source.problem(
+            "kind.oidc.reauthenticates",
+            what,
+            "remove it, or set auth_time = \"callback\"",
+        ));
     }
     if oidc.client_id.trim().is_empty() {
-        problems.push(source.problem("kind.oidc.client_id", "is empty", "write the id that the identity provider gave this hub"));
+        problems.push(source.problem(
+            "kind.oidc.client_id",
+            "is empty",
+            "write the id that the identity provider gave this hub",
+        ));
     }
     if !oidc.scopes.iter().any(|scope| scope.as_str() == "openid") {
         let mend = "add \"openid\"";
-        problems.push(source.problem("kind.oidc.scopes", "lacks openid, without which there is no ID token", mend));
+        problems.push(source.problem(
+            "kind.oidc.scopes",
+            "lacks openid, without which there is no ID token",
+            mend,
+        ));
     }
-    for name in oidc.authorize_params.keys().filter(|name| PROTOCOL_PARAMETERS.contains(&name.as_str())) {
+    for name in
+        oidc.authorize_params.keys().filter(|name| PROTOCOL_PARAMETERS.contains(&name.as_str()))
+    {
         let key = format!("kind.oidc.authorize_params.{name}");
-        problems.push(source.problem(&key, "is a parameter of the protocol, which the hub sets itself", "remove it"));
+        problems.push(source.problem(
+            &key,
+            "is a parameter of the protocol, which the hub sets itself",
+            "remove it",
+        ));
     }
     problems.extend(source.missing_file("kind.oidc.ca", folder, oidc.ca.as_deref()));
     problems.extend(source.not_hosts("kind.oidc.internal_hosts", &oidc.internal_hosts));
@@ -83,12 +101,19 @@ pub(super) fn client_secret(
     if oidc.token_endpoint_auth_method == UpstreamAuthMethod::PrivateKeyJwt {
         if oidc.client_secret.is_some() {
             let what = "is given, and private_key_jwt authenticates without one";
-            problems.push(source.problem(SECRET, what, "remove it, and withdraw it at the identity provider"));
+            problems.push(source.problem(
+                SECRET,
+                what,
+                "remove it, and withdraw it at the identity provider",
+            ));
         }
         return None;
     }
     let assertion_keys = [
-        ("kind.oidc.token_endpoint_auth_signing_alg", oidc.token_endpoint_auth_signing_alg.is_some()),
+        (
+            "kind.oidc.token_endpoint_auth_signing_alg",
+            oidc.token_endpoint_auth_signing_alg.is_some(),
+        ),
         ("kind.oidc.client_assertion_audience", oidc.client_assertion_audience.is_some()),
     ];
     for (key, _) in assertion_keys.into_iter().filter(|(_, given)| *given) {
@@ -96,8 +121,7 @@ pub(super) fn client_secret(
         problems.push(source.problem(key, "is given, and no assertion is sent", mend));
     }
     let Some(reference) = &oidc.client_secret else {
-        let mend =
-            "add client_secret = { file = \"…\" } or { env = \"…\" }, or set token_endpoint_auth_method = \"private_key_jwt\"";
+        let mend = "add client_secret = { file = \"…\" } or { env = \"…\" }, or set token_endpoint_auth_method = \"private_key_jwt\"";
         problems.push(source.problem(SECRET, "is missing", mend));
         return None;
     };
@@ -113,11 +137,16 @@ pub(super) fn check_encryption(source: &Source, oidc: &OidcKind, problems: &mut 
         if alg.is_none() && enc.is_some() {
             let mend = format!("add {answer}_encrypted_response_alg, or remove it");
             let key = format!("kind.oidc.{answer}_encrypted_response_enc");
-            problems.push(source.problem(&key, "is given without the alg that makes it mean something", mend));
+            problems.push(source.problem(
+                &key,
+                "is given without the alg that makes it mean something",
+                mend,
+            ));
         }
     }
     // Our public keys are everyone's: what is sealed to them and signed by nobody, anyone may have made.
-    if oidc.userinfo_encrypted_response_alg.is_some() && oidc.userinfo_signed_response_alg.is_none() {
+    if oidc.userinfo_encrypted_response_alg.is_some() && oidc.userinfo_signed_response_alg.is_none()
+    {
         let what = "is given without userinfo_signed_response_alg, so that anyone could make such an answer";
         let mend = "add userinfo_signed_response_alg = \"ES256\", and register the same with the identity provider";
         problems.push(source.problem("kind.oidc.userinfo_encrypted_response_alg", what, mend));

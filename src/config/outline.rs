@@ -29,7 +29,8 @@ impl Fields {
         let mut fields: BTreeMap<String, String> =
             source.values().iter().map(|(key, value)| (key.clone(), print(value))).collect();
         if !referred.is_empty() {
-            let all: Vec<u8> = referred.iter().flat_map(|(_, hash)| hash.unwrap_or_default()).collect();
+            let all: Vec<u8> =
+                referred.iter().flat_map(|(_, hash)| hash.unwrap_or_default()).collect();
             fields.insert(REFERRED.to_owned(), fingerprint(&all));
         }
         Self(fields)
@@ -38,7 +39,8 @@ impl Fields {
     /// Names of the keys in which the two differ.
     #[must_use]
     pub fn differing(&self, other: &Self) -> Vec<String> {
-        let keys: std::collections::BTreeSet<&String> = self.0.keys().chain(other.0.keys()).collect();
+        let keys: std::collections::BTreeSet<&String> =
+            self.0.keys().chain(other.0.keys()).collect();
         keys.into_iter().filter(|key| self.0.get(*key) != other.0.get(*key)).cloned().collect()
     }
 }
@@ -86,12 +88,21 @@ pub struct DataProviderOutline {
 impl ConnectorOutline {
     pub(super) fn of(facts: &ConnectorFacts, fields: &Arc<Fields>) -> Self {
         let ConnectorFacts { enabled, levels, .. } = facts;
-        Self { enabled: *enabled, lowest: levels.lowest, highest: levels.highest, fields: Arc::clone(fields) }
+        Self {
+            enabled: *enabled,
+            lowest: levels.lowest,
+            highest: levels.highest,
+            fields: Arc::clone(fields),
+        }
     }
 }
 
 impl ServiceOutline {
     pub(super) fn of(file: &ServiceProvider, fields: &Arc<Fields>) -> Self {
-        Self { active: file.active, admitted: file.connectors.admitted(), fields: Arc::clone(fields) }
+        Self {
+            active: file.active,
+            admitted: file.connectors.admitted(),
+            fields: Arc::clone(fields),
+        }
     }
 }

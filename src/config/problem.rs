@@ -53,8 +53,10 @@ impl Loaded {
 
     /// What deserves a line in the log of a start at this moment: [`Self::warnings`], and what the date has made worth one.
     pub fn warnings_at(&self, now: Timestamp) -> impl Iterator<Item = &Problem> {
-        let locked_out = self.service_providers.values().filter_map(move |client| client.locked_out(now));
-        let of_data_providers = self.data_providers.values().filter_map(move |client| client.locked_out(now));
+        let locked_out =
+            self.service_providers.values().filter_map(move |client| client.locked_out(now));
+        let of_data_providers =
+            self.data_providers.values().filter_map(move |client| client.locked_out(now));
         self.warnings.iter().chain(locked_out).chain(of_data_providers)
     }
 }

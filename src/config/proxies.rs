@@ -83,15 +83,21 @@ impl FromStr for Network {
     type Err = NetworkFault;
 
     fn from_str(text: &str) -> Result<Self, NetworkFault> {
-        let (address, bits) = text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
+        let (address, bits) =
+            text.split_once('/').map_or((text, None), |(address, bits)| (address, Some(bits)));
         let address: IpAddr = address.parse().map_err(|_| NetworkFault::Malformed)?;
         // A mapped address would never match: what is compared is canonical.
         if address != address.to_canonical() {
             return Err(NetworkFault::Malformed);
         }
         let most = if address.is_ipv4() { 32 } else { 128 };
-        let digits = |bits: &str| bits.bytes().all(|c| c.is_ascii_digit()).then(|| bits.parse().ok()).flatten();
-        let bits: u32 = bits.map_or(Some(most), digits).filter(|bits| *bits <= most).ok_or(NetworkFault::Malformed)?;
+        let digits = |bits: &str| {
+            bits.bytes().all(|c| c.is_ascii_digit()).then(|| bits.parse().ok()).flatten()
+        };
+        let bits: u32 = bits
+            .map_or(Some(most), digits)
+            .filter(|bits| *bits <= most)
+            .ok_or(NetworkFault::Malformed)?;
         if bits == 0 {
             return Err(NetworkFault::Everybody);
         }
@@ -107,11 +113,19 @@ pub(super) fn check(source: &Source, public: &PublicListener, problems: &mut Vec
     for (index, text) in public.trusted_proxies.iter().enumerate() {
         if let Err(fault) = text.parse::<Network>() {
             let mend = match fault {
-                NetworkFault::Malformed => "write an address and its prefix, as 10.0.0.0/8, fd00::/8 or 192.0.2.7",
+                NetworkFault::Malformed => {
+                    "write an address and its prefix, as 10.0.0.0/8, fd00::/8 or 192.0.2.7"
+                }
                 NetworkFault::HostBits => "write the network's first address, or a longer prefix",
-                NetworkFault::Everybody => "name the load balancers' own networks: anybody could forge an address",
+                NetworkFault::Everybody => {
+                    "name the load balancers' own networks: anybody could forge an address"
+                }
             };
-            problems.push(source.problem(&format!("public.trusted_proxies[{index}]"), fault.to_string(), mend));
+            problems.push(source.problem(
+                &format!("public.trusted_proxies[{index}]"),
+                fault.to_string(),
+                mend,
+            ));
         }
     }
     let mut connections = |key: &str, value: Option<usize>, least: u64| {
@@ -123,11 +137,19 @@ pub(super) fn check(source: &Source, public: &PublicListener, problems: &mut Vec
     match (public.trusted_proxies.is_empty(), public.client_address_header) {
         (true, Some(_)) => {
             let mend = "add trusted_proxies, the load balancers' networks, or remove it";
-            problems.push(source.problem("public.client_address_header", "has no effect, for nobody may write it", mend));
+            problems.push(source.problem(
+                "public.client_address_header",
+                "has no effect, for nobody may write it",
+                mend,
+            ));
         }
         (false, None) => {
             let mend = "add client_address_header = \"x-forwarded-for\" or \"forwarded\", as they write it, or remove it";
-            problems.push(source.problem("public.trusted_proxies", "has no effect without a header to look at", mend));
+            problems.push(source.problem(
+                "public.trusted_proxies",
+                "has no effect without a header to look at",
+                mend,
+            ));
         }
         _ => {}
     }
@@ -139,7 +161,9 @@ mod tests {
 
     #[test]
     fn a_network_is_an_address_and_its_bits() {
-        let contains = |network: &str, address: &str| network.parse::<Network>().unwrap().contains(address.parse().unwrap());
+        let contains = |network: &str, address: &str| {
+            network.parse::<Network>().unwrap().contains(address.parse().unwrap())
+        };
         for (network, address, is_in) in [
             ("10.0.0.0/8", "10.255.255.255", true),
             ("10.0.0.0/8", "11.0.0.0", false),

@@ -52,11 +52,21 @@ impl Default for Quotas {
 }
 
 pub(super) fn check(source: &Source, quotas: &Quotas, problems: &mut Vec<Problem>) {
-    rate(source, "quotas.logins_per_service_provider", quotas.logins_per_service_provider, problems);
+    rate(
+        source,
+        "quotas.logins_per_service_provider",
+        quotas.logins_per_service_provider,
+        problems,
+    );
     let requests = quotas.requests_per_network.filter(|rate| *rate != 0);
     rate(source, "quotas.requests_per_network", requests, problems);
     rate(source, "quotas.departures_per_connector", quotas.departures_per_connector, problems);
-    rate(source, "quotas.failed_authentications_per_network", quotas.failed_authentications_per_network, problems);
+    rate(
+        source,
+        "quotas.failed_authentications_per_network",
+        quotas.failed_authentications_per_network,
+        problems,
+    );
     within(source, "quotas.ipv4_prefix", quotas.ipv4_prefix.into(), (8, 32), problems);
     within(source, "quotas.ipv6_prefix", quotas.ipv6_prefix.into(), (16, 128), problems);
 }

@@ -31,7 +31,10 @@ pub fn reference_markdown() -> String {
     let mut page = INTRODUCTION.to_owned();
     for (title, (_, schema)) in titles.iter().zip(schema::schemas()) {
         // Writing to a String can't fail.
-        let _ = write!(page, "\n## {title}\n\n| key | value | default | meaning |\n|---|---|---|---|\n");
+        let _ = write!(
+            page,
+            "\n## {title}\n\n| key | value | default | meaning |\n|---|---|---|---|\n"
+        );
         for row in rows(Node::root(&schema)) {
             let _ = writeln!(page, "{row}");
         }
@@ -49,7 +52,9 @@ fn collect(table: Node<'_>, prefix: &str, rows: &mut Vec<String>) {
     for name in table.keys() {
         let Some(node) = table.child(name) else { continue };
         let key = if prefix.is_empty() { name.to_owned() } else { format!("{prefix}.{name}") };
-        if let Some(item) = node.child("0").filter(|item| node.kind() == Kind::List && !item.keys().is_empty()) {
+        if let Some(item) =
+            node.child("0").filter(|item| node.kind() == Kind::List && !item.keys().is_empty())
+        {
             rows.push(row(table, name, &key, node));
             collect(item, &format!("{key}[]"), rows);
         } else if node.kind() == Kind::Table && !node.keys().is_empty() {

@@ -30,13 +30,21 @@ pub fn check(
     problems: &mut Vec<Problem>,
 ) -> RegisterCredentials {
     if source.keys_of("register") > 1 {
-        problems.push(source.problem("register", "names two registers", "keep one: [register.file] or [register.http]"));
+        problems.push(source.problem(
+            "register",
+            "names two registers",
+            "keep one: [register.file] or [register.http]",
+        ));
     }
     match configured {
         RegisterConfig::File(register) => {
             if !context.folder.join(&register.path).is_file() {
                 let mend = "put the CSV file there; the path counts from the configuration folder";
-                problems.push(source.problem("register.file.path", "names a file that is missing", mend));
+                problems.push(source.problem(
+                    "register.file.path",
+                    "names a file that is missing",
+                    mend,
+                ));
             }
             RegisterCredentials::default()
         }
@@ -44,41 +52,73 @@ pub fn check(
     }
 }
 
-fn http(source: &Source, register: &HttpRegister, context: &Context<'_>, problems: &mut Vec<Problem>) -> RegisterCredentials {
+fn http(
+    source: &Source,
+    register: &HttpRegister,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> RegisterCredentials {
     let http = if register.insecure_http { Http::Anywhere } else { Http::Nowhere };
     if let Err((what, mend)) = address::without_query(&register.url, http) {
         problems.push(source.problem("register.http.url", what, mend));
     }
     problems.extend(source.not_hosts("register.http.internal_hosts", &register.internal_hosts));
-    within(source, "register.http.calls", u64::try_from(register.calls).unwrap_or(u64::MAX), (1, 65_536), problems);
-    let mut keep = |read: Result<String, Problem>| read.map_err(|problem| problems.push(problem)).ok();
+    within(
+        source,
+        "register.http.calls",
+        u64::try_from(register.calls).unwrap_or(u64::MAX),
+        (1, 65_536),
+        problems,
+    );
+    let mut keep =
+        |read: Result<String, Problem>| read.map_err(|problem| problems.push(problem)).ok();
     let pem = |key: &str, file: &Path| read_pem(source, key, file, context.folder);
     let ca = register.ca.as_deref().and_then(|file| keep(pem("register.http.ca", file)));
-    let certificate = register.client_certificate.as_deref().and_then(|file| keep(pem("register.http.client_certificate", file)));
+    let certificate = register
+        .client_certificate
+        .as_deref()
+        .and_then(|file| keep(pem("register.http.client_certificate", file)));
     let mut secret = |key: &str, reference: &Option<_>| {
         let reference = reference.as_ref()?;
         keep(secrets::resolve(source, key, reference, context).map(Secret::into_inner))
     };
     let key = secret("register.http.client_key", &register.client_key);
     let bearer = secret("register.http.bearer", &register.bearer);
-    let identity = certificate.zip(key).map(|(certificate, key)| Secret::new(format!("{certificate}\n{key}\n")));
+    let identity = certificate
+        .zip(key)
+        .map(|(certificate, key)| Secret::new(format!("{certificate}\n{key}\n")));
     let halves = [
         (register.client_certificate.is_some(), "client_certificate", "client_key"),
         (register.client_key.is_some(), "client_key", "client_certificate"),
     ];
     if let [(true, given, missing), (false, ..)] | [(false, ..), (true, given, missing)] = halves {
         let mend = format!("add {missing}, or remove both");
-        problems.push(source.problem(&format!("register.http.{given}"), format!("is given without {missing}"), mend));
+        problems.push(source.problem(
+            &format!("register.http.{given}"),
+            format!("is given without {missing}"),
+            mend,
+        ));
     }
     if bearer.as_ref().is_some_and(|bearer| !is_b64token(bearer)) {
-        let mend = "put the bare token there: letters, digits and -._~+/ only, without the word Bearer";
-        problems.push(source.problem("register.http.bearer", "leads to text that is no bearer token", mend));
+        let mend =
+            "put the bare token there: letters, digits and -._~+/ only, without the word Bearer";
+        problems.push(source.problem(
+            "register.http.bearer",
+            "leads to text that is no bearer token",
+            mend,
+        ));
     }
     RegisterCredentials { identity, ca, bearer: bearer.map(Secret::new) }
 }
 
-pub(super) fn read_pem(source: &Source, key: &str, file: &Path, folder: &Path) -> Result<String, Problem> {
-    let mend = "put a PEM file of certificates there; the path counts from the configuration folder";
+pub(super) fn read_pem(
+    source: &Source,
+    key: &str,
+    file: &Path,
+    folder: &Path,
+) -> Result<String, Problem> {
+    let mend =
+        "put a PEM file of certificates there; the path counts from the configuration folder";
     match std::fs::read_to_string(folder.join(file)) {
         Ok(text) if text.contains("-----BEGIN CERTIFICATE-----") => Ok(text),
         Ok(_) => Err(source.problem(key, "names a file without a certificate in PEM form", mend)),

@@ -30,7 +30,11 @@ impl Stamp {
 
 impl From<&Metadata> for Stamp {
     fn from(found: &Metadata) -> Self {
-        Self { changed: (found.ctime(), found.ctime_nsec()), bytes: found.len(), inode: found.ino() }
+        Self {
+            changed: (found.ctime(), found.ctime_nsec()),
+            bytes: found.len(),
+            inode: found.ino(),
+        }
     }
 }
 
@@ -49,10 +53,16 @@ pub fn read(path: &Path) -> Result<Vec<u8>, Fault> {
 pub fn open(path: &Path) -> Result<File, Fault> {
     let found = std::fs::metadata(path).map_err(unreadable)?;
     if found.is_dir() {
-        return Err(("is a folder, and a file is needed", "rename the folder, or put a file in its place"));
+        return Err((
+            "is a folder, and a file is needed",
+            "rename the folder, or put a file in its place",
+        ));
     }
     if !found.is_file() {
-        return Err(("is a pipe, a socket or a device, which is never opened", "put a regular file in its place"));
+        return Err((
+            "is a pipe, a socket or a device, which is never opened",
+            "put a regular file in its place",
+        ));
     }
     File::open(path).map_err(unreadable)
 }
@@ -91,7 +101,10 @@ pub fn stays_inside(path: &Path, folder: &Path) -> Result<(), Fault> {
     let (target, folder) = (std::fs::canonicalize(path), std::fs::canonicalize(folder));
     match (target, folder) {
         (Ok(target), Ok(folder)) if target.starts_with(&folder) => Ok(()),
-        (Ok(_), Ok(_)) => Err(("is a link out of its folder", "put the file itself there, or link to a file in the same folder")),
+        (Ok(_), Ok(_)) => Err((
+            "is a link out of its folder",
+            "put the file itself there, or link to a file in the same folder",
+        )),
         _ => Err(nowhere),
     }
 }

@@ -48,7 +48,9 @@ impl Federation {
     /// # Errors
     /// As [`AuthorizationRequest::check_registration`].
     pub fn check_registration(&self, request: &AuthorizationRequest) -> Result<(), ErrorCode> {
-        request.check_registration(self.service(&request.client_id).map(|service| &service.registration))
+        request.check_registration(
+            self.service(&request.client_id).map(|service| &service.registration),
+        )
     }
 
     /// The claims that a request is granted: those of its scopes, and under `rules = "openid"` those that `claims`
@@ -65,7 +67,8 @@ impl Federation {
             // `sub` is in every answer, and derived.
             known.filter(|claim| grantable.contains(claim) && *claim != Claim::Sub).collect()
         };
-        let mut userinfo = table.claim_names(request.scopes.iter().filter(|scope| granted.contains(scope)));
+        let mut userinfo =
+            table.claim_names(request.scopes.iter().filter(|scope| granted.contains(scope)));
         let mut id_token = asked(&request.claims.id_token);
         if service.is_some_and(|service| service.id_token_claims) {
             id_token.extend(userinfo.iter().copied().filter(|claim| *claim != Claim::Sub));
@@ -76,7 +79,11 @@ impl Federation {
 
     /// All that a request lets its service provider know of a person, wherever it is told; `sub` aside.
     #[must_use]
-    pub fn claims(&self, request: &AuthorizationRequest, identity: &Identity) -> Map<String, Value> {
+    pub fn claims(
+        &self,
+        request: &AuthorizationRequest,
+        identity: &Identity,
+    ) -> Map<String, Value> {
         let Release { mut userinfo, id_token } = self.release(request);
         userinfo.extend(id_token);
         let presumed = match self.rules(&request.client_id) {

@@ -89,7 +89,8 @@ impl<'a> Node<'a> {
     pub fn child(self, key: &str) -> Option<Self> {
         let shape = self.shape();
         let variants = shape.get("oneOf").and_then(Value::as_array).into_iter().flatten();
-        let own = [shape].into_iter().chain(variants).find_map(|table| table.get("properties")?.get(key));
+        let own =
+            [shape].into_iter().chain(variants).find_map(|table| table.get("properties")?.get(key));
         let field = own.or_else(|| shape.get("additionalProperties").filter(|any| any.is_object()));
         let field = field.or_else(|| shape.get("patternProperties")?.as_object()?.values().next());
         let field = field.or_else(|| shape.get("items").filter(|_| key.parse::<usize>().is_ok()));
@@ -121,7 +122,8 @@ impl<'a> Node<'a> {
         if shape.get("oneOf").is_some() {
             return Kind::Table;
         }
-        let named = shape.get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
+        let named =
+            shape.get("type").and_then(|kind| kind.as_str().or_else(|| kind.get(0)?.as_str()));
         match named {
             Some("integer") => Kind::Integer,
             Some("boolean") => Kind::Boolean,
@@ -138,7 +140,13 @@ impl<'a> Node<'a> {
         let mut words = Vec::new();
         for part in [shape].into_iter().chain(one_of) {
             words.extend(part.get("const").and_then(Value::as_str));
-            words.extend(part.get("enum").and_then(Value::as_array).into_iter().flatten().filter_map(Value::as_str));
+            words.extend(
+                part.get("enum")
+                    .and_then(Value::as_array)
+                    .into_iter()
+                    .flatten()
+                    .filter_map(Value::as_str),
+            );
         }
         words
     }
@@ -163,7 +171,9 @@ impl<'a> Node<'a> {
         if !choices.is_empty() {
             return format!("write one of: {}", choices.join(", "));
         }
-        let of = |value: &Value| value.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "));
+        let of = |value: &Value| {
+            value.get("description").and_then(Value::as_str).map(|text| text.replace('\n', " "))
+        };
         match (of(self.field), of(self.shape())) {
             (Some(field), Some(shape)) if field != shape => format!("{field} {shape}"),
             (Some(text), _) | (None, Some(text)) => text,
@@ -177,10 +187,13 @@ impl<'a> Node<'a> {
         // Depth is bounded by the shapes; the limit only guards against a schema that refers to itself.
         for _ in 0..8 {
             if let Some(reference) = value.get("$ref").and_then(Value::as_str) {
-                let Some(target) = self.root.pointer(reference.trim_start_matches('#')) else { break };
+                let Some(target) = self.root.pointer(reference.trim_start_matches('#')) else {
+                    break;
+                };
                 value = target;
             } else if let Some(options) = value.get("anyOf").and_then(Value::as_array) {
-                let not_null = |option: &&Value| option.get("type").and_then(Value::as_str) != Some("null");
+                let not_null =
+                    |option: &&Value| option.get("type").and_then(Value::as_str) != Some("null");
                 let Some(some) = options.iter().find(not_null) else { break };
                 value = some;
             } else {

@@ -73,19 +73,39 @@ pub fn read(source: &Source, problems: &mut Vec<Problem>) -> Option<Tables> {
     (problems.len() == before).then_some(tables)
 }
 
-fn check(source: &Source, table: &str, scopes: &Scopes, claims: &[Claim], problems: &mut Vec<Problem>) {
+fn check(
+    source: &Source,
+    table: &str,
+    scopes: &Scopes,
+    claims: &[Claim],
+    problems: &mut Vec<Problem>,
+) {
     if !scopes.get("openid").is_some_and(|claims| claims.iter().any(|claim| claim == "sub")) {
-        problems.push(source.problem(&format!("{table}.openid"), "does not open sub", "write openid = [\"sub\"]"));
+        problems.push(source.problem(
+            &format!("{table}.openid"),
+            "does not open sub",
+            "write openid = [\"sub\"]",
+        ));
     }
     for (scope, names) in scopes {
         let key = format!("{table}.{scope}");
         // RFC 6749, 3.3: scope-token.
-        if scope.as_str().is_empty() || !scope.as_str().bytes().all(|c| c.is_ascii_graphic() && c != b'"' && c != b'\\') {
-            problems.push(source.problem(&key, "is no scope name", "use printable ASCII without blanks, \" and \\"));
+        if scope.as_str().is_empty()
+            || !scope.as_str().bytes().all(|c| c.is_ascii_graphic() && c != b'"' && c != b'\\')
+        {
+            problems.push(source.problem(
+                &key,
+                "is no scope name",
+                "use printable ASCII without blanks, \" and \\",
+            ));
         }
         if names.iter().any(|name| !claims.iter().any(|claim| claim.as_str() == name)) {
             let known = claims.iter().map(Claim::to_string).collect::<Vec<_>>().join(", ");
-            problems.push(source.problem(&key, "names an unknown claim", format!("use only: {known}")));
+            problems.push(source.problem(
+                &key,
+                "names an unknown claim",
+                format!("use only: {known}"),
+            ));
         }
     }
 }
@@ -97,8 +117,14 @@ mod tests {
     #[test]
     fn the_file_for_operators_is_the_built_in_tables() {
         let mut problems = Vec::new();
-        let (_, read) = load(Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/scopes.toml")), &mut problems).unwrap();
-        for (written, built_in) in [(read.scopes, ScopeTable::default()), (read.openid, ScopeTable::openid())] {
+        let (_, read) = load(
+            Path::new(concat!(env!("CARGO_MANIFEST_DIR"), "/config/scopes.toml")),
+            &mut problems,
+        )
+        .unwrap();
+        for (written, built_in) in
+            [(read.scopes, ScopeTable::default()), (read.openid, ScopeTable::openid())]
+        {
             assert_eq!(ScopeTable::from_names(&written), Ok(built_in));
         }
     }

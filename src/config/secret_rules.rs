@@ -48,14 +48,26 @@ pub(super) fn check(source: &Source, places: &SecretPlaces, problems: &mut Vec<P
         || prefix.starts_with(|c: char| c.is_ascii_digit())
     {
         let mend = "use capital letters, digits and _, and begin with a letter, as \"LOGIN_\"";
-        problems.push(source.problem("secrets.environment_prefix", "is no beginning of a variable's name", mend));
+        problems.push(source.problem(
+            "secrets.environment_prefix",
+            "is no beginning of a variable's name",
+            mend,
+        ));
     }
     if prefix.starts_with(environment::PREFIX) {
         let what = "begins as the variables that set keys of this file do";
-        problems.push(source.problem("secrets.environment_prefix", what, "choose another, as \"LOGIN_\""));
+        problems.push(source.problem(
+            "secrets.environment_prefix",
+            what,
+            "choose another, as \"LOGIN_\"",
+        ));
     }
     if places.folder.as_os_str().is_empty() {
-        problems.push(source.problem("secrets.folder", "is empty", "write a folder's path, as \"secrets\""));
+        problems.push(source.problem(
+            "secrets.folder",
+            "is empty",
+            "write a folder's path, as \"secrets\"",
+        ));
     }
 }
 
@@ -143,7 +155,8 @@ impl SecretRules {
     /// Those of a configuration folder, whose settings are in `source`; `settings` is `None` where they are malformed.
     #[must_use]
     pub fn new(source: &Source, settings: Option<&Settings>, folder: &Path) -> Self {
-        let named = source.texts().into_iter().map(|text| folder.join(text)).filter(|path| path.is_file());
+        let named =
+            source.texts().into_iter().map(|text| folder.join(text)).filter(|path| path.is_file());
         // Files of the configuration folder itself belong to several owners, even if a setting names that folder.
         let is_apart = |path: &PathBuf| path.canonicalize().ok() != folder.canonicalize().ok();
         let folders = settings.into_iter().flat_map(|settings| [&settings.keys, &settings.state]);
@@ -165,15 +178,23 @@ impl SecretRules {
     pub fn open(&self, context: &Context<'_>, file: &Path) -> Result<File, Refused> {
         let path = context.folder.join(file);
         let unreadable = |_| Refused::Unreadable { exists: path.exists() };
-        let Owner::File { kind, id } = context.owner else { return regular::open(&path).map_err(unreadable) };
+        let Owner::File { kind, id } = context.owner else {
+            return regular::open(&path).map_err(unreadable);
+        };
         let own = context.folder.join(&self.places.folder).join(kind.folder()).join(id);
         let single = context.folder.join(single_name(id));
         let named = absolute(&path).ok_or(Refused::Outside)?;
-        let inside = absolute(&own).and_then(|own| Some(named.strip_prefix(own).ok()?.components().all(is_plain)));
-        if id.is_empty() || !(inside == Some(true) || absolute(&single).is_some_and(|single| single == named)) {
+        let inside = absolute(&own)
+            .and_then(|own| Some(named.strip_prefix(own).ok()?.components().all(is_plain)));
+        if id.is_empty()
+            || !(inside == Some(true) || absolute(&single).is_some_and(|single| single == named))
+        {
             return Err(Refused::Outside);
         }
-        let is_own = |real: &Path| self.is_in_own_folder(real, context.folder, kind, id) || is_single(real, context.folder, id);
+        let is_own = |real: &Path| {
+            self.is_in_own_folder(real, context.folder, kind, id)
+                || is_single(real, context.folder, id)
+        };
         // Before it is opened, so that what lies elsewhere is not even found to be a folder.
         if path.canonicalize().is_ok_and(|real| !is_own(&real)) {
             return Err(Refused::Outside);
@@ -192,23 +213,33 @@ impl SecretRules {
         let root = folder.join(&self.places.folder);
         let own = root.join(kind.folder()).join(id);
         let (Ok(root), Ok(own)) = (root.canonicalize(), own.canonicalize()) else { return false };
-        own.starts_with(root) && own.ends_with(Path::new(kind.folder()).join(id)) && real.starts_with(own)
+        own.starts_with(root)
+            && own.ends_with(Path::new(kind.folder()).join(id))
+            && real.starts_with(own)
     }
 
     /// Compares device and inode number, so that another hard link of the same file counts too. The folders are read each
     /// time, for the hub writes keys while it runs.
     fn is_of_settings(&self, opened: &File) -> bool {
         let Ok(opened) = opened.metadata() else { return true };
-        let is_same = |path: &Path| path.metadata().is_ok_and(|found| (found.dev(), found.ino()) == (opened.dev(), opened.ino()));
-        let is_in = |folder: &PathBuf| folder.read_dir().into_iter().flatten().flatten().any(|entry| is_same(&entry.path()));
-        self.of_settings.iter().any(|path| is_same(path)) || self.folders_of_settings.iter().any(is_in)
+        let is_same = |path: &Path| {
+            path.metadata()
+                .is_ok_and(|found| (found.dev(), found.ino()) == (opened.dev(), opened.ino()))
+        };
+        let is_in = |folder: &PathBuf| {
+            folder.read_dir().into_iter().flatten().flatten().any(|entry| is_same(&entry.path()))
+        };
+        self.of_settings.iter().any(|path| is_same(path))
+            || self.folders_of_settings.iter().any(is_in)
     }
 
     /// Whether the owner may refer to this variable.
     #[must_use]
     pub fn allows_variable(&self, owner: Owner<'_>, name: &str) -> bool {
         let Owner::File { kind, id } = owner else { return true };
-        let own = self.prefix(kind, id).is_some_and(|prefix| name.len() > prefix.len() && name.starts_with(&prefix));
+        let own = self
+            .prefix(kind, id)
+            .is_some_and(|prefix| name.len() > prefix.len() && name.starts_with(&prefix));
         own && !name.starts_with(environment::PREFIX) && !self.variables_of_settings.contains(name)
     }
 
@@ -217,7 +248,9 @@ impl SecretRules {
     /// `None` for an id that can't be written in a name so that no other one is written alike: `__` ends the id, so that it
     /// must not hold it, nor end in half of it.
     fn prefix(&self, kind: OwnerKind, id: &str) -> Option<String> {
-        let word = |part: &str| !part.is_empty() && part.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit());
+        let word = |part: &str| {
+            !part.is_empty() && part.bytes().all(|c| c.is_ascii_lowercase() || c.is_ascii_digit())
+        };
         let written = id.split('-').all(word).then(|| id.to_ascii_uppercase().replace('-', "_"))?;
         Some(format!("{}{}_{written}__", self.places.environment_prefix, kind.variables()))
     }
@@ -240,7 +273,9 @@ impl SecretRules {
     /// How the owner's variables must be called, as an instruction.
     #[must_use]
     pub fn variable_advice(&self, owner: Owner<'_>) -> String {
-        let Owner::File { kind, id } = owner else { return "set the variable, or correct the name".into() };
+        let Owner::File { kind, id } = owner else {
+            return "set the variable, or correct the name".into();
+        };
         match self.prefix(kind, id) {
             Some(prefix) => {
                 format!(
@@ -263,7 +298,9 @@ fn single_name(id: &str) -> String {
 /// The reference of a file to the one in the configuration folder that is named after it, by its key.
 pub(super) fn single_reference(source: &Source, folder: &Path) -> Option<String> {
     let single = folder.join(single_name(id_of(source.path())));
-    let is_single = |file: &Path| absolute(&folder.join(file)).is_some_and(|named| Some(named) == absolute(&single));
+    let is_single = |file: &Path| {
+        absolute(&folder.join(file)).is_some_and(|named| Some(named) == absolute(&single))
+    };
     source.secret_files().into_iter().find(|(_, file)| is_single(file)).map(|(key, _)| key)
 }
 
@@ -272,7 +309,9 @@ pub(super) fn exposed(source: &Source, folder: &Path) -> Vec<Problem> {
     let exposed = |(key, file): (String, PathBuf)| {
         let path = folder.join(file);
         let mode = path.metadata().ok()?.mode() & 0o7777;
-        let what = format!("names a file of a secret that every user of this machine can read or change (mode {mode:04o})");
+        let what = format!(
+            "names a file of a secret that every user of this machine can read or change (mode {mode:04o})"
+        );
         let mend = format!(
             "run `chmod 600 {0}`, or 640 and give it the group of the hub; if others may have read it, change the secret",
             path.display()
@@ -286,7 +325,9 @@ pub(super) fn exposed(source: &Source, folder: &Path) -> Vec<Problem> {
 fn is_single(real: &Path, folder: &Path, id: &str) -> bool {
     let Ok(folder) = folder.canonicalize() else { return false };
     let between = real.parent().and_then(|parent| parent.strip_prefix(folder).ok());
-    let is_kept = |part: Component<'_>| part.as_os_str().as_encoded_bytes().starts_with(b"..") && is_plain(part);
+    let is_kept = |part: Component<'_>| {
+        part.as_os_str().as_encoded_bytes().starts_with(b"..") && is_plain(part)
+    };
     real.file_name().is_some_and(|name| name == single_name(id).as_str())
         && between.is_some_and(|path| path.components().all(is_kept))
 }
@@ -306,5 +347,4 @@ fn real_path(opened: &File, path: &Path) -> Option<PathBuf> {
 }
 
 #[cfg(test)]
-#[path = "secret_rules_tests.rs"]
 mod tests;

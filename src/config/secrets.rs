@@ -17,7 +17,12 @@ use super::validity::Validity;
 const CLIENT_SECRET_CHARACTERS: usize = 32;
 
 /// The secret behind a reference; a trailing line end of a file is cut.
-pub fn resolve(source: &Source, key: &str, reference: &SecretRef, context: &Context<'_>) -> Result<Secret<String>, Problem> {
+pub fn resolve(
+    source: &Source,
+    key: &str,
+    reference: &SecretRef,
+    context: &Context<'_>,
+) -> Result<Secret<String>, Problem> {
     let one = "give exactly one: { file = \"…\" } or { env = \"…\" }";
     match (&reference.file, &reference.env) {
         (Some(file), None) => from_file(source, &format!("{key}.file"), file, context),
@@ -38,7 +43,12 @@ impl DatedSecret {
     /// When the last of them is over; `None` if one has no end, or there is none.
     #[must_use]
     pub fn last_end(secrets: &[Self]) -> Option<Timestamp> {
-        secrets.iter().map(|secret| secret.validity.not_after).collect::<Option<Vec<_>>>()?.into_iter().max()
+        secrets
+            .iter()
+            .map(|secret| secret.validity.not_after)
+            .collect::<Option<Vec<_>>>()?
+            .into_iter()
+            .max()
     }
 }
 
@@ -50,55 +60,91 @@ impl std::fmt::Debug for DatedSecret {
 }
 
 /// A client secret with its dates, given by reference or as its hash.
-pub fn dated(source: &Source, key: &str, secret: &ClientSecret, context: &Context<'_>) -> Result<DatedSecret, Problem> {
+pub fn dated(
+    source: &Source,
+    key: &str,
+    secret: &ClientSecret,
+    context: &Context<'_>,
+) -> Result<DatedSecret, Problem> {
     let sha256 = digest(source, key, secret, context)?;
-    let validity = Validity::read(source, key, secret.not_before.as_deref(), secret.not_after.as_deref())?;
+    let validity =
+        Validity::read(source, key, secret.not_before.as_deref(), secret.not_after.as_deref())?;
     Ok(DatedSecret { sha256, validity })
 }
 
-fn digest(source: &Source, key: &str, secret: &ClientSecret, context: &Context<'_>) -> Result<[u8; 32], Problem> {
+fn digest(
+    source: &Source,
+    key: &str,
+    secret: &ClientSecret,
+    context: &Context<'_>,
+) -> Result<[u8; 32], Problem> {
     let Some(hex) = &secret.sha256 else {
         let reference = SecretRef { file: secret.file.clone(), env: secret.env.clone() };
         let plain = resolve(source, key, &reference, context)?;
         if plain.reveal().chars().count() < CLIENT_SECRET_CHARACTERS {
-            let mend = "use at least 32 random characters, for instance from `openssl rand -hex 32`";
+            let mend =
+                "use at least 32 random characters, for instance from `openssl rand -hex 32`";
             return Err(source.problem(key, "leads to a secret that is too short", mend));
         }
         return Ok(digest::sha256(plain.reveal().as_bytes()));
     };
     if secret.file.is_some() || secret.env.is_some() {
-        return Err(source.problem(key, "gives a hash and a reference", "give exactly one of file, env and sha256"));
+        return Err(source.problem(
+            key,
+            "gives a hash and a reference",
+            "give exactly one of file, env and sha256",
+        ));
     }
     from_hex(hex).ok_or_else(|| {
-        source.problem(&format!("{key}.sha256"), "is not 64 hex digits", "write `printf %s \"$SECRET\" | sha256sum`'s first word")
+        source.problem(
+            &format!("{key}.sha256"),
+            "is not 64 hex digits",
+            "write `printf %s \"$SECRET\" | sha256sum`'s first word",
+        )
     })
 }
 
-fn from_file(source: &Source, key: &str, file: &Path, context: &Context<'_>) -> Result<Secret<String>, Problem> {
+fn from_file(
+    source: &Source,
+    key: &str,
+    file: &Path,
+    context: &Context<'_>,
+) -> Result<Secret<String>, Problem> {
     let refuse = |what: &str| source.problem(key, what, context.secrets.file_advice(context.owner));
     let opened = context.secrets.open(context, file).map_err(|refused| {
         refuse(match refused {
             Refused::Outside => "names a file outside those that this file may refer to",
-            Refused::OfSettings => "names a file that passerelle.toml refers to, which no other file may",
+            Refused::OfSettings => {
+                "names a file that passerelle.toml refers to, which no other file may"
+            }
             Refused::Unreadable { exists: true } => "names a file that can't be read",
             Refused::Unreadable { exists: false } => "names a file that is missing",
         })
     })?;
-    let bytes = regular::read_open(opened).map_err(|_| refuse("names a file that can't be read"))?;
-    let text = String::from_utf8(bytes).map_err(|_| refuse("names a file that is not UTF-8 text"))?;
+    let bytes =
+        regular::read_open(opened).map_err(|_| refuse("names a file that can't be read"))?;
+    let text =
+        String::from_utf8(bytes).map_err(|_| refuse("names a file that is not UTF-8 text"))?;
     let text = text.strip_suffix('\n').unwrap_or(&text);
     not_empty(source, key, text.strip_suffix('\r').unwrap_or(text))
 }
 
-fn from_variable(source: &Source, key: &str, name: &str, context: &Context<'_>) -> Result<Secret<String>, Problem> {
-    let refuse = |what: String| source.problem(key, what, context.secrets.variable_advice(context.owner));
+fn from_variable(
+    source: &Source,
+    key: &str,
+    name: &str,
+    context: &Context<'_>,
+) -> Result<Secret<String>, Problem> {
+    let refuse =
+        |what: String| source.problem(key, what, context.secrets.variable_advice(context.owner));
     if !context.secrets.allows_variable(context.owner, name) {
         return Err(refuse("names an environment variable that this file may not refer to".into()));
     }
     match context.environment.var(name) {
         Some(value) => not_empty(source, key, value),
         None => {
-            let name = if is_speakable(name, context.owner) { format!(" {name}") } else { String::new() };
+            let name =
+                if is_speakable(name, context.owner) { format!(" {name}") } else { String::new() };
             Err(source.problem(
                 key,
                 format!("names an environment variable{name} that is not set"),
@@ -111,7 +157,9 @@ fn from_variable(source: &Source, key: &str, name: &str, context: &Context<'_>) 
 /// Whether a reference is a variable's name beyond doubt: the secret itself, written there by mistake, must not reach a log.
 fn is_speakable(name: &str, owner: Owner<'_>) -> bool {
     let charset = |c: u8| c.is_ascii_uppercase() || c.is_ascii_digit() || c == b'_';
-    let is_name = name.len() <= 128 && name.bytes().all(charset) && name.starts_with(|c: char| c.is_ascii_uppercase());
+    let is_name = name.len() <= 128
+        && name.bytes().all(charset)
+        && name.starts_with(|c: char| c.is_ascii_uppercase());
     // Any other than a file's own is refused before; in passerelle.toml a word of capitals alone could be a password.
     is_name && (matches!(owner, Owner::File { .. }) || name.contains('_'))
 }
@@ -143,13 +191,17 @@ mod tests {
     use super::*;
 
     fn secret(not_after: Option<u64>) -> DatedSecret {
-        let validity = Validity { not_before: None, not_after: not_after.map(Timestamp::from_seconds) };
+        let validity =
+            Validity { not_before: None, not_after: not_after.map(Timestamp::from_seconds) };
         DatedSecret { sha256: [0; 32], validity }
     }
 
     #[test]
     fn a_client_is_locked_out_when_its_last_secret_ends() {
-        assert_eq!(DatedSecret::last_end(&[secret(Some(5)), secret(Some(9))]), Some(Timestamp::from_seconds(9)));
+        assert_eq!(
+            DatedSecret::last_end(&[secret(Some(5)), secret(Some(9))]),
+            Some(Timestamp::from_seconds(9))
+        );
         assert_eq!(DatedSecret::last_end(&[secret(Some(5)), secret(None)]), None);
         assert_eq!(DatedSecret::last_end(&[]), None);
     }

@@ -72,7 +72,10 @@ impl Draft {
 /// Reads every file of the folder.
 pub fn read(folder: &Path, problems: &mut Vec<Problem>) -> Vec<Draft> {
     let mend = "create it; each service provider is one .toml file there";
-    shapes(folder, mend, problems).into_iter().map(|(source, file)| Draft { source, file }).collect()
+    shapes(folder, mend, problems)
+        .into_iter()
+        .map(|(source, file)| Draft { source, file })
+        .collect()
 }
 
 /// Checks what a file says, as far as it depends on no other file; the answer counts only if `problems` did not grow. No
@@ -92,18 +95,33 @@ pub fn check(
     let sector = file.sector.clone().unwrap_or_else(|| file.client_id.to_string());
     let keys = client_keys::source(source, &GivenKeys::from(&file), context, problems);
     client_auth::check(source, &file, &keys, problems);
-    let encryption = platform.and_then(|platform| client_keys::encryption(source, &file, &keys, platform, problems));
+    let encryption = platform
+        .and_then(|platform| client_keys::encryption(source, &file, &keys, platform, problems));
     let subject_key_version = file.subject_key_version.unwrap_or(newest_subject_key);
     let without_secret = (!secrets.is_empty()).then(|| {
         let what = "holds no secret that is valid now: every token request of this service provider is refused";
         source.problem("secrets", what, "add a secret, or correct the dates")
     });
     let logo = logo(source, &file, context, problems);
-    RegisteredClient { file, secrets, without_secret, sector, keys, encryption, subject_key_version, logo }
+    RegisteredClient {
+        file,
+        secrets,
+        without_secret,
+        sector,
+        keys,
+        encryption,
+        subject_key_version,
+        logo,
+    }
 }
 
 /// What a file is granted must be in the table that counts for it.
-pub fn against_scopes(source: &Source, file: &ServiceProvider, tables: &Tables, problems: &mut Vec<Problem>) {
+pub fn against_scopes(
+    source: &Source,
+    file: &ServiceProvider,
+    tables: &Tables,
+    problems: &mut Vec<Problem>,
+) {
     let table = match file.rules {
         Rules::Federation => "scopes",
         Rules::Openid => "openid",
@@ -129,7 +147,9 @@ pub fn reachable<'a>(
         return found;
     }
     // A list that allows nobody has been told about already.
-    let allows_some = |file: &ServiceProvider| file.connectors.allow.as_ref().is_none_or(|allowed| !allowed.is_empty());
+    let allows_some = |file: &ServiceProvider| {
+        file.connectors.allow.as_ref().is_none_or(|allowed| !allowed.is_empty())
+    };
     for (source, file) in services.into_iter().filter(|(_, file)| allows_some(file)) {
         let with_connectors = |problem: Problem| {
             let files = connectors.values().map(|(_, file)| *file).chain([source.path()]);
@@ -156,8 +176,14 @@ pub fn reachable<'a>(
 }
 
 /// Connectors that the files name and that aren't there (yet).
-pub fn unknown_connectors(drafts: &[Draft], is_known: impl Fn(&ConnectorId) -> bool) -> Vec<Problem> {
-    drafts.iter().flat_map(|draft| draft.file.connectors.unknown(&draft.source, &is_known)).collect()
+pub fn unknown_connectors(
+    drafts: &[Draft],
+    is_known: impl Fn(&ConnectorId) -> bool,
+) -> Vec<Problem> {
+    drafts
+        .iter()
+        .flat_map(|draft| draft.file.connectors.unknown(&draft.source, &is_known))
+        .collect()
 }
 
 fn one(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
@@ -166,16 +192,29 @@ fn one(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
     addresses(source, file, problems);
     file.connectors.check(source, problems);
     if !file.scopes.iter().any(|scope| scope.as_str() == "openid") {
-        problems.push(source.problem("scopes", "lacks openid, without which no request is valid", "add \"openid\""));
+        problems.push(source.problem(
+            "scopes",
+            "lacks openid, without which no request is valid",
+            "add \"openid\"",
+        ));
     }
     if file.class.as_deref().is_some_and(|class| !connectors::is_category(class)) {
-        problems.push(source.problem("class", "is no name of a class", "use 1 to 32 characters of a-z, 0-9 and -"));
+        problems.push(source.problem(
+            "class",
+            "is no name of a class",
+            "use 1 to 32 characters of a-z, 0-9 and -",
+        ));
     }
     together::named_sector(source, file.sector.as_deref(), problems);
     rate(source, "logins_per_minute", file.logins_per_minute, problems);
 }
 
-fn logo(source: &Source, file: &ServiceProvider, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Logo> {
+fn logo(
+    source: &Source,
+    file: &ServiceProvider,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Logo> {
     let folder = context.folder.join(FOLDER);
     let read = file.logo.as_ref().map(|path| Logo::of_entry(&folder, path)).transpose();
     read.unwrap_or_else(|(what, mend)| {
@@ -185,10 +224,16 @@ fn logo(source: &Source, file: &ServiceProvider, context: &Context<'_>, problems
 }
 
 /// What goes with the rules, and what the rules go with (decisions 3, Rules per SP).
-fn rules(source: &Source, file: &ServiceProvider, platform: Option<Platform>, problems: &mut Vec<Problem>) {
+fn rules(
+    source: &Source,
+    file: &ServiceProvider,
+    platform: Option<Platform>,
+    problems: &mut Vec<Problem>,
+) {
     if file.rules == Rules::Openid && platform == Some(Platform::High) {
         let what = "is \"openid\", which the high platform doesn't serve";
-        let mend = "remove it and follow the specification, or register at a hub of the standard platform";
+        let mend =
+            "remove it and follow the specification, or register at a hub of the standard platform";
         problems.push(source.problem("rules", what, mend));
     }
     if file.consent == Consent::None && file.rules == Rules::Federation {
@@ -198,7 +243,8 @@ fn rules(source: &Source, file: &ServiceProvider, platform: Option<Platform>, pr
     }
     if file.id_token_claims && file.rules == Rules::Federation {
         let what = "puts identity claims into the ID token, and the specification has them at userinfo alone";
-        let mend = "remove it; or write rules = \"openid\", if this is a service of plain OpenID Connect";
+        let mend =
+            "remove it; or write rules = \"openid\", if this is a service of plain OpenID Connect";
         problems.push(source.problem("id_token_claims", what, mend));
     }
 }
@@ -207,7 +253,10 @@ fn rules(source: &Source, file: &ServiceProvider, platform: Option<Platform>, pr
 fn addresses(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem>) {
     let http = if file.insecure_http { Http::Anywhere } else { Http::Loopback };
     let list = |key: &str, uris: &[String]| -> Vec<(String, String)> {
-        uris.iter().enumerate().map(|(index, uri)| (format!("{key}[{index}]"), uri.clone())).collect()
+        uris.iter()
+            .enumerate()
+            .map(|(index, uri)| (format!("{key}[{index}]"), uri.clone()))
+            .collect()
     };
     let mut all = vec![("home_page".to_owned(), file.home_page.clone())];
     all.extend(list("redirect_uris", &file.redirect_uris));
@@ -216,7 +265,11 @@ fn addresses(source: &Source, file: &ServiceProvider, problems: &mut Vec<Problem
         match address::absolute(&uri, http) {
             // URIs are compared as strings: a star would match nothing but itself.
             Ok(_) if uri.contains('*') => {
-                problems.push(source.problem(&key, "holds a *, and patterns are not matched", "write out each address"));
+                problems.push(source.problem(
+                    &key,
+                    "holds a *, and patterns are not matched",
+                    "write out each address",
+                ));
             }
             Ok(_) => {}
             Err((what, mend)) => problems.push(source.problem(&key, what, mend)),

@@ -18,7 +18,8 @@ use super::address::{self, Http};
 use super::audit;
 use super::model::defaults::REMEMBER_DAYS;
 use super::model::{
-    Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, StoreConfig, SubjectKeyRef, SubjectSource,
+    Choice, IdentitySource, Lifetimes, Limits, RegisterConfig, SecretRef, Settings, StoreConfig,
+    SubjectKeyRef, SubjectSource,
 };
 use super::problem::Problem;
 use super::proxies;
@@ -98,13 +99,24 @@ const fn by_platform(platform: Platform, standard: u64, high: u64) -> u64 {
     }
 }
 
-pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<Checked> {
+pub fn check(
+    source: &Source,
+    mut settings: Settings,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<Checked> {
     let before = problems.len();
     let base_url = base_url(source, &settings.base_url, problems);
     names(source, &settings, problems);
     identity(source, &settings, problems);
-    let register = settings.register.as_ref().map(|configured| register::check(source, configured, context, problems));
-    let store = settings.store.as_ref().map(|configured| store::check(source, configured, context, problems));
+    let register = settings
+        .register
+        .as_ref()
+        .map(|configured| register::check(source, configured, context, problems));
+    let store = settings
+        .store
+        .as_ref()
+        .map(|configured| store::check(source, configured, context, problems));
     lifetimes(source, &settings, problems);
     limits(source, &settings.limits, problems);
     secret_rules::check(source, &settings.secrets, problems);
@@ -114,14 +126,26 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
     choice(source, &settings.choice, problems);
     audit::check(source, &settings.audit, problems);
     let trace_headers = traces::check(source, &settings.traces, context, problems);
-    if settings.sandbox && !settings.sandbox_public && base_url.as_ref().is_some_and(|url| !address::is_loopback(url)) {
+    if settings.sandbox
+        && !settings.sandbox_public
+        && base_url.as_ref().is_some_and(|url| !address::is_loopback(url))
+    {
         let what = "lets anyone sign in as anyone, at an address beyond this machine";
-        problems.push(source.problem("sandbox", what, "set sandbox = false, or sandbox_public = true if that is what you want"));
+        problems.push(source.problem(
+            "sandbox",
+            what,
+            "set sandbox = false, or sandbox_public = true if that is what you want",
+        ));
     }
     if settings.public.listen == settings.private.listen && settings.public.listen.port() != 0 {
-        problems.push(source.problem("private.listen", "is the public listener's address", "choose another port"));
+        problems.push(source.problem(
+            "private.listen",
+            "is the public listener's address",
+            "choose another port",
+        ));
     }
-    let admin_token = access::admin_token(source, &settings.private, context).map_err(|problem| problems.push(problem));
+    let admin_token = access::admin_token(source, &settings.private, context)
+        .map_err(|problem| problems.push(problem));
     let subject_keys = subject_keys(source, &settings, context, problems)?;
     let (base_url, admin_token) = (base_url?, admin_token.ok()?);
     settings.base_url = base_url.origin().ascii_serialization();
@@ -139,13 +163,25 @@ pub fn check(source: &Source, mut settings: Settings, context: &Context<'_>, pro
 }
 
 /// `subject_key` is version 1 alone; `subject_keys` holds every version there is.
-fn subject_keys(source: &Source, settings: &Settings, context: &Context<'_>, problems: &mut Vec<Problem>) -> Option<SubjectKeys> {
+fn subject_keys(
+    source: &Source,
+    settings: &Settings,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> Option<SubjectKeys> {
     let versioned = settings.subject_keys.iter().enumerate().map(|(index, key)| {
-        let reference = SubjectKeyRef { file: key.file.clone(), env: key.env.clone(), derivation: key.derivation };
+        let reference = SubjectKeyRef {
+            file: key.file.clone(),
+            env: key.env.clone(),
+            derivation: key.derivation,
+        };
         (format!("subject_keys[{index}]"), key.version, reference)
     });
     let named: Vec<_> = match &settings.subject_key {
-        Some(reference) => [("subject_key".to_owned(), 1, reference.clone())].into_iter().chain(versioned).collect(),
+        Some(reference) => [("subject_key".to_owned(), 1, reference.clone())]
+            .into_iter()
+            .chain(versioned)
+            .collect(),
         None => versioned.collect(),
     };
     let before = problems.len();
@@ -170,20 +206,30 @@ fn subject_keys(source: &Source, settings: &Settings, context: &Context<'_>, pro
         if version == 0 {
             problems.push(source.problem(&format!("{at}.version"), "is 0", "count from 1"));
         }
-        let is_other = |other: &SubjectKey| digest::equal(other.secret.reveal(), key.secret.reveal());
+        let is_other =
+            |other: &SubjectKey| digest::equal(other.secret.reveal(), key.secret.reveal());
         if keys.values().any(|other| is_other(other) && other.derivation == key.derivation) {
             let mend = "make a key of its own, or give the newer version derivation = 2 if the other one has 1";
             problems.push(source.problem(&at, "leads to the same key as another version", mend));
         }
         if keys.insert(version, key).is_some() {
             let mend = "give each key a version of its own, and never a new key an old version";
-            problems.push(source.problem(&format!("{at}.version"), "is another key's version too", mend));
+            problems.push(source.problem(
+                &format!("{at}.version"),
+                "is another key's version too",
+                mend,
+            ));
         }
     }
     (problems.len() == before).then_some(keys)
 }
 
-fn subject_key(source: &Source, at: &str, reference: &SubjectKeyRef, context: &Context<'_>) -> Result<SubjectKey, Problem> {
+fn subject_key(
+    source: &Source,
+    at: &str,
+    reference: &SubjectKeyRef,
+    context: &Context<'_>,
+) -> Result<SubjectKey, Problem> {
     let secret = SecretRef { file: reference.file.clone(), env: reference.env.clone() };
     let text = secrets::resolve(source, at, &secret, context)?.into_inner();
     if text.len() < SUBJECT_KEY_BYTES {
@@ -204,7 +250,9 @@ fn subject_key(source: &Source, at: &str, reference: &SubjectKeyRef, context: &C
 pub fn warnings(source: &Source, settings: &Settings, subject_keys: &SubjectKeys) -> Vec<Problem> {
     let mut warnings = Vec::new();
     let newest = subject_keys.values().next_back();
-    if settings.subject == SubjectSource::Pivot && newest.is_some_and(|key| key.derivation < Derivation::LATEST) {
+    if settings.subject == SubjectSource::Pivot
+        && newest.is_some_and(|key| key.derivation < Derivation::LATEST)
+    {
         let key = if settings.subject_key.is_some() { "subject_key" } else { "subject_keys" };
         let what = "has derivation 1, by which two people with equal birth data share one sub if their names differ in vowel \
             signs, tones or voicing marks alone";
@@ -215,12 +263,19 @@ pub fn warnings(source: &Source, settings: &Settings, subject_keys: &SubjectKeys
         let what = "is on: whoever reaches this hub can sign in as anyone";
         warnings.push(source.problem("sandbox", what, "never use it in production"));
     }
-    if settings.identity_source == IdentitySource::Provider && settings.platform == Platform::Standard {
+    if settings.identity_source == IdentitySource::Provider
+        && settings.platform == Platform::Standard
+    {
         let what = "takes identities from identity providers, unconfirmed: this departs from the specification";
-        warnings.push(source.problem("identity_source", what, "set identity_source = \"register\" and a [register.…] table"));
+        warnings.push(source.problem(
+            "identity_source",
+            what,
+            "set identity_source = \"register\" and a [register.…] table",
+        ));
     }
     if settings.register.is_some() && settings.platform == Platform::High {
-        let what = "is never asked on the high platform, where identities come from identity providers";
+        let what =
+            "is never asked on the high platform, where identities come from identity providers";
         warnings.push(source.problem("register", what, "remove the table"));
     }
     warnings
@@ -230,37 +285,59 @@ pub fn warnings(source: &Source, settings: &Settings, subject_keys: &SubjectKeys
 fn base_url(source: &Source, text: &str, problems: &mut Vec<Problem>) -> Option<Url> {
     let checked = address::without_query(text, Http::Loopback).and_then(|url| match url.path() {
         "/" => Ok(url),
-        _ => Err(("has a path", "end it after the host and port; the hub's paths begin at the root")),
+        _ => {
+            Err(("has a path", "end it after the host and port; the hub's paths begin at the root"))
+        }
     });
     let mend_http = |(what, mend): address::Fault| match what {
         "is plain http" => (what, "use https:// (http is for localhost, 127.0.0.1 and [::1] only)"),
         _ => (what, mend),
     };
-    checked.map_err(mend_http).map_err(|(what, mend)| problems.push(source.problem("base_url", what, mend))).ok()
+    checked
+        .map_err(mend_http)
+        .map_err(|(what, mend)| problems.push(source.problem("base_url", what, mend)))
+        .ok()
 }
 
 fn names(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
-    let word =
-        |text: &str| (1..=32).contains(&text.len()) && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-');
+    let word = |text: &str| {
+        (1..=32).contains(&text.len())
+            && text.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'_' || c == b'-')
+    };
     // A prefix of `__Host-` or `__Secure-` would promise what plain http can't keep (RFC 6265bis, 4.1.3).
     if !word(&settings.cookie_prefix) || settings.cookie_prefix.starts_with("__") {
         let mend = "use 1 to 32 letters, digits, _ or -, not beginning with __";
         problems.push(source.problem("cookie_prefix", "is no prefix for a cookie name", mend));
     }
     if !word(&settings.amr_marker) {
-        problems.push(source.problem("amr_marker", "is not one plain word", "use 1 to 32 letters, digits, _ or -"));
+        problems.push(source.problem(
+            "amr_marker",
+            "is not one plain word",
+            "use 1 to 32 letters, digits, _ or -",
+        ));
     } else if amr::registered(&settings.amr_marker) {
         let what = "is the registered name of an authentication method, which it would counterfeit";
-        problems.push(source.problem("amr_marker", what, "choose a word that RFC 8176 does not use, as hub"));
+        problems.push(source.problem(
+            "amr_marker",
+            what,
+            "choose a word that RFC 8176 does not use, as hub",
+        ));
     }
-    if settings.home_country.len() != 5 || !settings.home_country.bytes().all(|c| c.is_ascii_digit()) {
-        problems.push(source.problem("home_country", "is not a country's code", "write five digits, as 99100"));
+    if settings.home_country.len() != 5
+        || !settings.home_country.bytes().all(|c| c.is_ascii_digit())
+    {
+        problems.push(source.problem(
+            "home_country",
+            "is not a country's code",
+            "write five digits, as 99100",
+        ));
     }
 }
 
 fn private_hosts(source: &Source, hosts: &[String], problems: &mut Vec<Problem>) {
     for (index, host) in hosts.iter().enumerate() {
-        let is_name = host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'));
+        let is_name =
+            host.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'.' | b'-' | b'_'));
         if host.is_empty() || !is_name {
             let what = "is not a host name";
             problems.push(source.problem(
@@ -273,16 +350,20 @@ fn private_hosts(source: &Source, hosts: &[String], problems: &mut Vec<Problem>)
 }
 
 fn identity(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) {
-    let asks_register = settings.platform == Platform::Standard && settings.identity_source == IdentitySource::Register;
+    let asks_register = settings.platform == Platform::Standard
+        && settings.identity_source == IdentitySource::Register;
     if asks_register && settings.register.is_none() {
         let what = "is missing, and identities come from the register";
-        let mend =
-            "add [register.file] or [register.http], or set identity_source = \"provider\" (departs from the specification)";
+        let mend = "add [register.file] or [register.http], or set identity_source = \"provider\" (departs from the specification)";
         problems.push(source.problem("register", what, mend));
     }
     if asks_register && settings.subject == SubjectSource::Provider {
         let what = "takes no pivot identity, without which the register can't be asked";
-        problems.push(source.problem("subject", what, "set subject = \"pivot\", or identity_source = \"provider\""));
+        problems.push(source.problem(
+            "subject",
+            what,
+            "set subject = \"pivot\", or identity_source = \"provider\"",
+        ));
     }
 }
 
@@ -301,10 +382,20 @@ fn lifetimes(source: &Source, settings: &Settings, problems: &mut Vec<Problem>) 
     for (key, value, longest) in bounds {
         within(source, &format!("lifetimes.{key}"), value.as_secs(), (1, longest), problems);
     }
-    within(source, "lifetimes.signing_key_lead_seconds", life.signing_key_lead_seconds, (0, 7 * 86_400), problems);
+    within(
+        source,
+        "lifetimes.signing_key_lead_seconds",
+        life.signing_key_lead_seconds,
+        (0, 7 * 86_400),
+        problems,
+    );
     if life.session_idle(platform) > life.session(platform) {
         let mend = "make it at most lifetimes.session_seconds";
-        problems.push(source.problem("lifetimes.session_idle_seconds", "is longer than the session itself", mend));
+        problems.push(source.problem(
+            "lifetimes.session_idle_seconds",
+            "is longer than the session itself",
+            mend,
+        ));
     }
 }
 
@@ -316,7 +407,11 @@ fn limits(source: &Source, limits: &Limits, problems: &mut Vec<Problem>) {
         ("grants", count(limits.grants), (1, 20_000_000)),
         ("steps_in_flight", count(limits.steps_in_flight), (1, 65_536)),
         ("calls_per_connector", count(limits.calls_per_connector), (1, 65_536)),
-        ("failed_authentications_per_minute", limits.failed_authentications_per_minute.into(), (1, 1_000_000)),
+        (
+            "failed_authentications_per_minute",
+            limits.failed_authentications_per_minute.into(),
+            (1, 1_000_000),
+        ),
         ("inactive_answers_per_minute", limits.inactive_answers_per_minute.into(), (1, 1_000_000)),
         ("reload_seconds", limits.reload_seconds, (1, 3600)),
         ("request_seconds", limits.request_seconds, (1, 120)),
@@ -341,21 +436,40 @@ fn choice(source: &Source, choice: &Choice, problems: &mut Vec<Problem>) {
             problems.push(source.problem(&format!("{key}.id"), "is not a category's id", mend));
         }
         if choice.categories.iter().take(index).any(|other| other.id == category.id) {
-            problems.push(source.problem(&format!("{key}.id"), "is another category's id too", "keep one of the two"));
+            problems.push(source.problem(
+                &format!("{key}.id"),
+                "is another category's id too",
+                "keep one of the two",
+            ));
         }
         text::check(source, &format!("{key}.name"), &category.name, problems);
     }
     within(source, "choice.remember_days", choice.remember_days, (1, REMEMBER_DAYS), problems);
 }
 
-pub(super) fn within(source: &Source, key: &str, value: u64, (least, most): (u64, u64), problems: &mut Vec<Problem>) {
+pub(super) fn within(
+    source: &Source,
+    key: &str,
+    value: u64,
+    (least, most): (u64, u64),
+    problems: &mut Vec<Problem>,
+) {
     if !(least..=most).contains(&value) {
-        problems.push(source.problem(key, "is out of range", format!("write a number from {least} to {most}")));
+        problems.push(source.problem(
+            key,
+            "is out of range",
+            format!("write a number from {least} to {most}"),
+        ));
     }
 }
 
 fn join_paths(settings: &mut Settings, folder: &Path) {
-    let ours = [&mut settings.keys, &mut settings.connectors, &mut settings.state, &mut settings.audit.path];
+    let ours = [
+        &mut settings.keys,
+        &mut settings.connectors,
+        &mut settings.state,
+        &mut settings.audit.path,
+    ];
     let paths = ours.into_iter().map(Some).chain([settings.theme.as_mut()]);
     for path in paths.flatten() {
         *path = folder.join(&*path);

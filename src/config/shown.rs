@@ -33,7 +33,11 @@ impl Shown {
     }
 
     #[must_use]
-    pub fn new(name: Arc<BTreeMap<String, String>>, category: Option<String>, logo: Option<Logo>) -> Self {
+    pub fn new(
+        name: Arc<BTreeMap<String, String>>,
+        category: Option<String>,
+        logo: Option<Logo>,
+    ) -> Self {
         let mut words = String::new();
         for word in name.values().flat_map(|name| indexed(name)) {
             words.push(' ');
@@ -59,7 +63,8 @@ impl Query {
     #[must_use]
     pub fn of(text: &str) -> Option<Self> {
         // The blank in front is what makes it the beginning of a word.
-        let words: Vec<String> = parts(&folded(text), is_letter).map(|word| format!(" {word}")).collect();
+        let words: Vec<String> =
+            parts(&folded(text), is_letter).map(|word| format!(" {word}")).collect();
         (!words.is_empty()).then_some(Self(words))
     }
 }
@@ -74,7 +79,9 @@ impl Lineup {
         let mut lineup = Self::default();
         for language in connectors.clone().flat_map(|(_, shown)| shown.name.keys()) {
             if !lineup.0.contains_key(language) {
-                let named = connectors.clone().map(|(id, shown)| (folded(in_language(&shown.name, language)), id.clone()));
+                let named = connectors
+                    .clone()
+                    .map(|(id, shown)| (folded(in_language(&shown.name, language)), id.clone()));
                 let mut named: Vec<_> = named.collect();
                 named.sort();
                 lineup.0.insert(language.clone(), named.into_iter().map(|(_, id)| id).collect());
@@ -94,7 +101,8 @@ impl Lineup {
 fn indexed(name: &str) -> Vec<String> {
     let folded = folded(name);
     let apart = parts(&folded, is_letter).map(str::to_owned);
-    let with_apostrophe = parts(&folded, |c| is_letter(c) || is_apostrophe(c)).filter(|word| word.contains(is_apostrophe));
+    let with_apostrophe = parts(&folded, |c| is_letter(c) || is_apostrophe(c))
+        .filter(|word| word.contains(is_apostrophe));
     let whole = with_apostrophe.map(|word| word.replace(is_apostrophe, ""));
     apart.chain(whole).collect()
 }
@@ -133,7 +141,10 @@ mod tests {
     use super::*;
 
     fn shown(names: &[(&str, &str)]) -> Shown {
-        let name = names.iter().map(|(language, name)| ((*language).to_owned(), (*name).to_owned())).collect();
+        let name = names
+            .iter()
+            .map(|(language, name)| ((*language).to_owned(), (*name).to_owned()))
+            .collect();
         Shown::new(Arc::new(name), None, None)
     }
 
@@ -174,7 +185,9 @@ mod tests {
             (ConnectorId::from("c"), shown(&[("fr", "étang"), ("en", "beta")])),
         ];
         let lineup = Lineup::of(connectors.iter().map(|(id, shown)| (id, shown)));
-        let seen = |language| lineup.in_language(language).iter().map(ConnectorId::as_str).collect::<Vec<_>>();
+        let seen = |language| {
+            lineup.in_language(language).iter().map(ConnectorId::as_str).collect::<Vec<_>>()
+        };
         assert_eq!(seen("fr"), ["b", "c", "a"]);
         assert_eq!(seen("en"), ["a", "c", "b"]);
         assert_eq!(seen("de").len(), 3, "whatever order, but all");

@@ -45,7 +45,10 @@ impl std::fmt::Debug for Source {
 impl Source {
     /// Reads and parses a TOML file.
     pub fn read(file: &Path) -> Result<Self, Problem> {
-        Self::of_bytes(file, regular::read(file).map_err(|(what, mend)| problem_of_file(file, what, mend))?)
+        Self::of_bytes(
+            file,
+            regular::read(file).map_err(|(what, mend)| problem_of_file(file, what, mend))?,
+        )
     }
 
     /// Reads and parses a file of a folder, which no link may lead out of.
@@ -68,8 +71,8 @@ impl Source {
         let spanned = DeTable::parse(text)
             // The parser's own words are fixed texts; they name what is expected, never what is there.
             .map_err(|error| broken(&error, &format!("mend the line: {}", error.message())))?;
-        let table: toml::Table =
-            toml::from_str(text).map_err(|error| broken(&error, "write a number or date that TOML allows"))?;
+        let table: toml::Table = toml::from_str(text)
+            .map_err(|error| broken(&error, "write a number or date that TOML allows"))?;
         let mut lines = BTreeMap::new();
         index_table(text, "", spanned.get_ref(), &mut lines);
         let values = table.into_iter().map(|(key, value)| (key, figment_value(value))).collect();
@@ -129,7 +132,9 @@ impl Source {
     /// Files of secrets: what `{ file = … }` tables refer to as it is written, each by its key. A `jwks` holds public keys.
     pub fn secret_files(&self) -> Vec<(String, PathBuf)> {
         let mut found = Vec::new();
-        for (name, value) in self.values.iter().chain(&self.overlay.values).filter(|(name, _)| *name != "jwks") {
+        for (name, value) in
+            self.values.iter().chain(&self.overlay.values).filter(|(name, _)| *name != "jwks")
+        {
             visit(name, value, &mut |key, text| {
                 if key.ends_with(".file") {
                     found.push((key.to_owned(), PathBuf::from(text)));
@@ -147,7 +152,8 @@ impl Source {
     /// How many keys a table of the first level holds: an enum written as a table must have exactly one, and figment
     /// takes any of several.
     pub fn keys_of(&self, table: &str) -> usize {
-        let of = |values: &Dict| values.get(table).and_then(Value::as_dict).cloned().unwrap_or_default();
+        let of =
+            |values: &Dict| values.get(table).and_then(Value::as_dict).cloned().unwrap_or_default();
         let (mut keys, over) = (of(&self.values), of(&self.overlay.values));
         keys.extend(over);
         keys.len()
@@ -157,7 +163,9 @@ impl Source {
     pub fn not_hosts(&self, key: &str, hosts: &[String]) -> Vec<Problem> {
         let mend = "write a host name or an address alone, without scheme, port or path";
         let wrong = hosts.iter().enumerate().filter(|(_, host)| url::Host::parse(host).is_err());
-        wrong.map(|(index, _)| self.problem(&format!("{key}[{index}]"), "is not a host", mend)).collect()
+        wrong
+            .map(|(index, _)| self.problem(&format!("{key}[{index}]"), "is not a host", mend))
+            .collect()
     }
 
     /// A problem at `key` if the file that it names is missing. The path counts from the configuration folder.
@@ -174,7 +182,13 @@ impl Source {
         let mut place = key;
         loop {
             if let Some(variable) = self.overlay.variables.get(place) {
-                return Problem { file: "environment".into(), line: None, key: variable.clone(), what, mend };
+                return Problem {
+                    file: "environment".into(),
+                    line: None,
+                    key: variable.clone(),
+                    what,
+                    mend,
+                };
             }
             if let Some(line) = self.lines.get(place) {
                 let file = self.file.display().to_string();
@@ -182,13 +196,18 @@ impl Source {
             }
             match place.rfind(['.', '[']) {
                 Some(end) => place = place.get(..end).unwrap_or_default(),
-                None => return Problem { key: key.into(), ..problem_of_file(&self.file, &what, &mend) },
+                None => {
+                    return Problem { key: key.into(), ..problem_of_file(&self.file, &what, &mend) };
+                }
             }
         }
     }
 
     /// Extracts the file's shape. All faults that leave the rest readable are told, not only the first.
-    pub fn shape<T: DeserializeOwned + JsonSchema>(&self, problems: &mut Vec<Problem>) -> Option<T> {
+    pub fn shape<T: DeserializeOwned + JsonSchema>(
+        &self,
+        problems: &mut Vec<Problem>,
+    ) -> Option<T> {
         // Only a fault needs it, and it takes longer to make than a file takes to read.
         let schema = LazyCell::new(schema::of::<T>);
         let (mut file, mut overlay) = (self.values.clone(), self.overlay.values.clone());
@@ -224,31 +243,43 @@ impl Source {
         let kind = node.map_or("another kind of value", |node| node.kind().in_words());
         match fault {
             Fault::UnknownField(written, known) => {
-                let mend = match (RENAMED.iter().find(|(former, _)| *former == key), near_miss(written, known)) {
+                let mend = match (
+                    RENAMED.iter().find(|(former, _)| *former == key),
+                    near_miss(written, known),
+                ) {
                     (Some((_, now)), _) => format!("write it as {now}"),
                     (None, Some(meant)) => {
-                        format!("did you mean `{meant}`? If not, remove it, or use one of: {}", known.join(", "))
+                        format!(
+                            "did you mean `{meant}`? If not, remove it, or use one of: {}",
+                            known.join(", ")
+                        )
                     }
                     (None, None) => format!("remove it, or use one of: {}", known.join(", ")),
                 };
                 self.problem(&key, "is not a key that this file knows", mend)
             }
-            Fault::UnknownVariant(_, known) => {
-                self.problem(&key, "is not one of the allowed words", format!("write one of: {}", known.join(", ")))
-            }
+            Fault::UnknownVariant(_, known) => self.problem(
+                &key,
+                "is not one of the allowed words",
+                format!("write one of: {}", known.join(", ")),
+            ),
             Fault::MissingField(_) => self.problem(&key, "is missing", format!("add it: {hint}")),
             Fault::InvalidType(..) => self.problem(&key, format!("must be {kind}"), hint),
             Fault::InvalidValue(..) if node.is_some_and(|node| node.kind() == Kind::Integer) => {
                 self.problem(&key, "must be a whole number, 0 or more", hint)
             }
-            Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => self.problem(&key, "is out of range", hint),
+            Fault::ISizeOutOfRange(_) | Fault::USizeOutOfRange(_) => {
+                self.problem(&key, "is out of range", hint)
+            }
             // Everything else may carry the value in its text (`Message` most of all).
             Fault::Message(_)
             | Fault::InvalidValue(..)
             | Fault::InvalidLength(..)
             | Fault::DuplicateField(_)
             | Fault::Unsupported(_)
-            | Fault::UnsupportedKey(..) => self.problem(&key, "has not the form that is needed here", hint),
+            | Fault::UnsupportedKey(..) => {
+                self.problem(&key, "has not the form that is needed here", hint)
+            }
         }
     }
 }
@@ -268,7 +299,13 @@ pub fn bytes_in(folder: &Path, file: &Path) -> Result<Vec<u8>, Problem> {
 }
 
 pub fn problem_of_file(file: &Path, what: &str, mend: &str) -> Problem {
-    Problem { file: file.display().to_string(), line: None, key: String::new(), what: what.into(), mend: mend.into() }
+    Problem {
+        file: file.display().to_string(),
+        line: None,
+        key: String::new(),
+        what: what.into(),
+        mend: mend.into(),
+    }
 }
 
 /// figment's own TOML provider would bring a second toml crate, and is silent when a file is missing.
@@ -291,10 +328,12 @@ fn figment_value(value: toml::Value) -> Value {
         toml::Value::Float(number) => Value::from(number),
         toml::Value::Boolean(truth) => Value::from(truth),
         toml::Value::Datetime(moment) => Value::from(moment.to_string()),
-        toml::Value::Array(items) => Value::from(items.into_iter().map(figment_value).collect::<Vec<_>>()),
-        toml::Value::Table(table) => {
-            Value::from(table.into_iter().map(|(key, value)| (key, figment_value(value))).collect::<Dict>())
+        toml::Value::Array(items) => {
+            Value::from(items.into_iter().map(figment_value).collect::<Vec<_>>())
         }
+        toml::Value::Table(table) => Value::from(
+            table.into_iter().map(|(key, value)| (key, figment_value(value))).collect::<Dict>(),
+        ),
     }
 }
 
@@ -369,9 +408,14 @@ fn collect(values: &Dict, keys: &[&str], names: &mut Vec<String>) {
 fn visit(key: &str, value: &Value, each: &mut impl FnMut(&str, &str)) {
     match value {
         Value::String(_, text) => each(key, text),
-        Value::Dict(_, table) => table.iter().for_each(|(name, value)| visit(&format!("{key}.{name}"), value, each)),
+        Value::Dict(_, table) => {
+            table.iter().for_each(|(name, value)| visit(&format!("{key}.{name}"), value, each))
+        }
         Value::Array(_, items) => {
-            items.iter().enumerate().for_each(|(index, item)| visit(&format!("{key}[{index}]"), item, each));
+            items
+                .iter()
+                .enumerate()
+                .for_each(|(index, item)| visit(&format!("{key}[{index}]"), item, each));
         }
         _ => {}
     }
@@ -381,7 +425,9 @@ fn collect_inside(key: &str, value: &Value, keys: &[&str], names: &mut Vec<Strin
     match value {
         Value::String(_, name) if keys.contains(&key) => names.push(name.clone()),
         Value::Dict(_, table) => collect(table, keys, names),
-        Value::Array(_, items) => items.iter().for_each(|item| collect_inside("", item, keys, names)),
+        Value::Array(_, items) => {
+            items.iter().for_each(|item| collect_inside("", item, keys, names))
+        }
         _ => {}
     }
 }

@@ -164,27 +164,49 @@ pub(super) fn check(
     }
 }
 
-fn of_memory(source: &Source, memory: &MemoryConfig, context: &Context<'_>, problems: &mut Vec<Problem>) -> StoreCredentials {
+fn of_memory(
+    source: &Source,
+    memory: &MemoryConfig,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> StoreCredentials {
     let path = memory.snapshot.as_os_str().as_encoded_bytes();
     if memory.snapshot.file_name().is_none() || path.ends_with(b"/") {
         let mend = "write a file's path, as \"state/store.snapshot\"";
         problems.push(source.problem("store.memory.snapshot", "names no file", mend));
     }
-    let seal_keys = seal_keys(source, "store.memory.seal_keys", &memory.seal_keys, context, problems);
+    let seal_keys =
+        seal_keys(source, "store.memory.seal_keys", &memory.seal_keys, context, problems);
     StoreCredentials { seal_keys, ..StoreCredentials::default() }
 }
 
-fn of_redis(source: &Source, redis: &RedisConfig, context: &Context<'_>, problems: &mut Vec<Problem>) -> StoreCredentials {
+fn of_redis(
+    source: &Source,
+    redis: &RedisConfig,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> StoreCredentials {
     nodes(source, redis, problems);
     shape(source, redis, problems);
-    within(source, "store.redis.call_milliseconds", redis.call_milliseconds, (10, 10_000), problems);
-    let mut keep = |read: Result<String, Problem>| read.map_err(|problem| problems.push(problem)).ok();
+    within(
+        source,
+        "store.redis.call_milliseconds",
+        redis.call_milliseconds,
+        (10, 10_000),
+        problems,
+    );
+    let mut keep =
+        |read: Result<String, Problem>| read.map_err(|problem| problems.push(problem)).ok();
     let pem = |key: &str, file: &Path| read_pem(source, key, file, context.folder);
     let ca = redis.ca.as_deref().and_then(|file| keep(pem("store.redis.ca", file)));
-    let certificate = redis.client_certificate.as_deref().and_then(|file| keep(pem("store.redis.client_certificate", file)));
+    let certificate = redis
+        .client_certificate
+        .as_deref()
+        .and_then(|file| keep(pem("store.redis.client_certificate", file)));
     let mut secret = |key: &str, reference: &Option<SecretRef>| {
         let reference = reference.as_ref()?;
-        keep(secrets::resolve(source, key, reference, context).map(Secret::into_inner)).map(Secret::new)
+        keep(secrets::resolve(source, key, reference, context).map(Secret::into_inner))
+            .map(Secret::new)
     };
     let password = secret("store.redis.password", &redis.password);
     let sentinel_password = secret("store.redis.sentinel_password", &redis.sentinel_password);
@@ -195,11 +217,19 @@ fn of_redis(source: &Source, redis: &RedisConfig, context: &Context<'_>, problem
 
 fn nodes(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
     if redis.nodes.is_empty() {
-        problems.push(source.problem("store.redis.nodes", "is empty", "write at least one, as [\"127.0.0.1:6379\"]"));
+        problems.push(source.problem(
+            "store.redis.nodes",
+            "is empty",
+            "write at least one, as [\"127.0.0.1:6379\"]",
+        ));
     }
     if redis.mode == RedisMode::Single && redis.nodes.len() > 1 {
         let mend = "keep one, or set mode = \"sentinel\" or \"cluster\"";
-        problems.push(source.problem("store.redis.nodes", "names several servers, and mode is \"single\"", mend));
+        problems.push(source.problem(
+            "store.redis.nodes",
+            "names several servers, and mode is \"single\"",
+            mend,
+        ));
     }
     for (index, node) in redis.nodes.iter().enumerate() {
         let is_good = match Node::parse(node) {
@@ -208,8 +238,13 @@ fn nodes(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
             None => false,
         };
         if !is_good {
-            let mend = "write host:port; one server alone without TLS may also be unix:/path/of/its.sock";
-            problems.push(source.problem(&format!("store.redis.nodes[{index}]"), "is no address of a server", mend));
+            let mend =
+                "write host:port; one server alone without TLS may also be unix:/path/of/its.sock";
+            problems.push(source.problem(
+                &format!("store.redis.nodes[{index}]"),
+                "is no address of a server",
+                mend,
+            ));
         }
     }
 }
@@ -220,37 +255,67 @@ fn shape(source: &Source, redis: &RedisConfig, problems: &mut Vec<Problem>) {
     };
     match (redis.mode, redis.primary.as_deref()) {
         (RedisMode::Sentinel, None | Some("")) => {
-            refuse("primary", "is missing", "write the name after `sentinel monitor` in the Sentinels' configuration");
+            refuse(
+                "primary",
+                "is missing",
+                "write the name after `sentinel monitor` in the Sentinels' configuration",
+            );
         }
         (RedisMode::Single | RedisMode::Cluster, Some(_)) => {
-            refuse("primary", "is known to Sentinels alone", "remove it, or set mode = \"sentinel\"");
+            refuse(
+                "primary",
+                "is known to Sentinels alone",
+                "remove it, or set mode = \"sentinel\"",
+            );
         }
         (RedisMode::Sentinel, Some(_)) | (RedisMode::Single | RedisMode::Cluster, None) => {}
     }
-    if redis.mode != RedisMode::Sentinel && (redis.sentinel_user.is_some() || redis.sentinel_password.is_some()) {
-        refuse("sentinel_password", "is for Sentinels alone", "remove it, or set mode = \"sentinel\"");
+    if redis.mode != RedisMode::Sentinel
+        && (redis.sentinel_user.is_some() || redis.sentinel_password.is_some())
+    {
+        refuse(
+            "sentinel_password",
+            "is for Sentinels alone",
+            "remove it, or set mode = \"sentinel\"",
+        );
     }
     if redis.mode == RedisMode::Cluster && redis.database != 0 {
         refuse("database", "is not 0, and a Cluster has no other", "remove it");
     }
     let halves = [
         ("user", "password", redis.user.is_some() && redis.password.is_none()),
-        ("sentinel_user", "sentinel_password", redis.sentinel_user.is_some() && redis.sentinel_password.is_none()),
+        (
+            "sentinel_user",
+            "sentinel_password",
+            redis.sentinel_user.is_some() && redis.sentinel_password.is_none(),
+        ),
     ];
     for (given, missing, is_half) in halves {
         if is_half {
-            refuse(given, &format!("is given without {missing}"), &format!("add {missing}, or remove {given}"));
+            refuse(
+                given,
+                &format!("is given without {missing}"),
+                &format!("add {missing}, or remove {given}"),
+            );
         }
     }
     if redis.client_certificate.is_some() != redis.client_key.is_some() {
-        refuse("client_certificate", "and client_key go together", "add what is missing, or remove both");
+        refuse(
+            "client_certificate",
+            "and client_key go together",
+            "add what is missing, or remove both",
+        );
     }
     if !redis.tls && (redis.ca.is_some() || redis.client_certificate.is_some()) {
         refuse("tls", "is off, and certificates are given", "set tls = true, or remove them");
     }
     let is_plain = |c: u8| c.is_ascii_alphanumeric() || b"-_.".contains(&c);
     if !(1..=32).contains(&redis.prefix.len()) || !redis.prefix.bytes().all(is_plain) {
-        refuse("prefix", "is no word that a key can begin with", "use 1 to 32 characters of letters, digits, - _ and .");
+        refuse(
+            "prefix",
+            "is no word that a key can begin with",
+            "use 1 to 32 characters of letters, digits, - _ and .",
+        );
     }
 }
 
@@ -271,11 +336,20 @@ fn seal_keys(
         match secrets::resolve(source, &at, reference, context) {
             Err(problem) => problems.push(problem),
             Ok(key) if key.reveal().chars().count() < SEAL_CHARACTERS => {
-                let mend = "use at least 32 random characters, for instance from `openssl rand -hex 32`";
+                let mend =
+                    "use at least 32 random characters, for instance from `openssl rand -hex 32`";
                 problems.push(source.problem(&at, "leads to a secret that is too short", mend));
             }
-            Ok(key) if keys.iter().any(|other| digest::equal(other.reveal().as_bytes(), key.reveal().as_bytes())) => {
-                problems.push(source.problem(&at, "leads to the same key as another", "remove one of the two"));
+            Ok(key)
+                if keys.iter().any(|other| {
+                    digest::equal(other.reveal().as_bytes(), key.reveal().as_bytes())
+                }) =>
+            {
+                problems.push(source.problem(
+                    &at,
+                    "leads to the same key as another",
+                    "remove one of the two",
+                ));
             }
             Ok(key) => keys.push(key),
         }

@@ -50,7 +50,9 @@ impl Surroundings {
                 keys: Some(folder.join(settings.keys)),
                 scopes: scopes.1,
                 sandbox: Sandbox::of(settings.sandbox),
-                categories: Some(settings.choice.categories.into_iter().map(|category| category.id).collect()),
+                categories: Some(
+                    settings.choice.categories.into_iter().map(|category| category.id).collect(),
+                ),
                 folder: folder.to_owned(),
                 secrets,
             }),
@@ -83,14 +85,18 @@ impl Surroundings {
         let context = Context { folder, environment, secrets, owner: Owner::Settings };
         let mut draft = connectors::read_file(file, *sandbox, self.subject, &context);
         draft.problems.extend(self.shared_secret(file));
-        draft.problems.extend(Source::read(file).iter().flat_map(|source| secret_rules::exposed(source, folder)));
+        draft.problems.extend(
+            Source::read(file).iter().flat_map(|source| secret_rules::exposed(source, folder)),
+        );
         draft
     }
 
     /// What holds in the file and deserves a look where it would run, as `check` of the whole folder says it too.
     #[must_use]
     pub fn warnings(&self, path: &Path, file: &ConnectorFile) -> Vec<Problem> {
-        let unknown = |category: &String| self.categories.as_ref().is_some_and(|known| !known.contains(category));
+        let unknown = |category: &String| {
+            self.categories.as_ref().is_some_and(|known| !known.contains(category))
+        };
         let category = file.category.as_ref().filter(|category| unknown(category));
         let mut warnings = connector_findings::warnings(path, file, self.platform);
         warnings.extend(category.map(|_| connector_findings::unknown_category(path)));
@@ -99,16 +105,24 @@ impl Surroundings {
 
     /// The secret that the connector would take from a service provider or a data provider of the same name.
     fn shared_secret(&self, file: &Path) -> Option<Problem> {
-        let namesake = |kind: &str| Source::read(&self.folder.join(kind).join(file.file_name()?)).ok();
-        let others = [service_providers::FOLDER, data_providers::FOLDER].into_iter().filter_map(namesake);
+        let namesake =
+            |kind: &str| Source::read(&self.folder.join(kind).join(file.file_name()?)).ok();
+        let others =
+            [service_providers::FOLDER, data_providers::FOLDER].into_iter().filter_map(namesake);
         let all: Vec<Source> = others.chain(Source::read(file).ok()).collect();
         let conflict = together::shared_secrets(&all, &self.folder).pop()?;
         (conflict.problem.file == file.display().to_string()).then_some(conflict.problem)
     }
 }
 
-fn settings(folder: &Path, environment: &Environment, problems: &mut Vec<Problem>) -> Option<(Settings, SecretRules)> {
-    let main = Source::read(&folder.join("passerelle.toml")).map_err(|problem| problems.push(problem)).ok()?;
+fn settings(
+    folder: &Path,
+    environment: &Environment,
+    problems: &mut Vec<Problem>,
+) -> Option<(Settings, SecretRules)> {
+    let main = Source::read(&folder.join("passerelle.toml"))
+        .map_err(|problem| problems.push(problem))
+        .ok()?;
     let main = overlaid(main, environment, problems);
     let settings: Settings = main.shape(problems)?;
     let secrets = SecretRules::new(&main, Some(&settings), folder);

@@ -1,5 +1,9 @@
 //! The configuration as an operator meets it: good folders, bad files, variables.
 
+mod blocks;
+mod kinds;
+mod store;
+mod traces;
 use std::fs;
 use std::path::Path;
 
@@ -50,17 +54,27 @@ pub(super) struct Folder {
 
 impl Folder {
     pub(super) fn good() -> Self {
-        let variables = [("SUBJECT_KEY", SUBJECT_KEY), ("SECOND_KEY", CLIENT_SECRET), ("SHORT", "short")];
+        let variables =
+            [("SUBJECT_KEY", SUBJECT_KEY), ("SECOND_KEY", CLIENT_SECRET), ("SHORT", "short")];
         let own = [("SECRET", CLIENT_SECRET), ("SHORT", "idp-secret")];
-        let services = ["SP", "OTHER", "ZZ", "MORE", "PICKY", "AA", "ASIDE"].map(|id| format!("SERVICE_PROVIDER_{id}__"));
-        let connectors = ["IDP", "KIND", "LOW", "ZZ", "OTHER", "SECOND", "LATE", "NEW", "NEVER", "ASIDE"]
-            .map(|id| (format!("CONNECTOR_{id}__SECRET"), "idp-secret"));
-        let of_services = services.iter().flat_map(|prefix| own.map(|(name, value)| (format!("{prefix}{name}"), value)));
-        let own = of_services.chain(connectors).chain([("DATA_PROVIDER_ARCHIVE__SECRET".to_owned(), CLIENT_SECRET)]);
+        let services = ["SP", "OTHER", "ZZ", "MORE", "PICKY", "AA", "ASIDE"]
+            .map(|id| format!("SERVICE_PROVIDER_{id}__"));
+        let connectors =
+            ["IDP", "KIND", "LOW", "ZZ", "OTHER", "SECOND", "LATE", "NEW", "NEVER", "ASIDE"]
+                .map(|id| (format!("CONNECTOR_{id}__SECRET"), "idp-secret"));
+        let of_services = services
+            .iter()
+            .flat_map(|prefix| own.map(|(name, value)| (format!("{prefix}{name}"), value)));
+        let own = of_services
+            .chain(connectors)
+            .chain([("DATA_PROVIDER_ARCHIVE__SECRET".to_owned(), CLIENT_SECRET)]);
         let all = variables.into_iter().map(|(name, value)| (name.to_owned(), value)).chain(own);
         let environment = all.map(|(name, value)| (name, value.to_owned())).collect();
         let folder = Self { root: tempfile::tempdir().unwrap(), environment };
-        folder.with("passerelle.toml", SETTINGS).with("service-providers/sp.toml", SERVICE).with("connectors/idp.toml", CONNECTOR)
+        folder
+            .with("passerelle.toml", SETTINGS)
+            .with("service-providers/sp.toml", SERVICE)
+            .with("connectors/idp.toml", CONNECTOR)
     }
 
     pub(super) fn with(self, file: &str, content: impl AsRef<[u8]>) -> Self {
@@ -104,7 +118,8 @@ impl Folder {
     pub(super) fn problem_of(&self, key: &str) -> (String, String, String) {
         let problems = self.load().map(|_| ()).expect_err("the folder must be refused");
         let problem = problems.iter().find(|problem| problem.key == key);
-        let Problem { file, key, what, mend, .. } = problem.cloned().unwrap_or_else(|| panic!("no {key} in {problems:#?}"));
+        let Problem { file, key, what, mend, .. } =
+            problem.cloned().unwrap_or_else(|| panic!("no {key} in {problems:#?}"));
         let file = file.replace(&format!("{}/", self.root.path().display()), "");
         (file, key, format!("{what}. {mend}"))
     }
@@ -123,8 +138,9 @@ impl Folder {
     pub(super) fn problem(&self) -> (String, String, String) {
         let problems = self.load().map(|_| ()).expect_err("the folder must be refused");
         let [problem] = problems.as_slice() else { panic!("one problem expected: {problems:#?}") };
-        let file =
-            Path::new(&problem.file).strip_prefix(self.root.path()).map_or(problem.file.clone(), |p| p.display().to_string());
+        let file = Path::new(&problem.file)
+            .strip_prefix(self.root.path())
+            .map_or(problem.file.clone(), |p| p.display().to_string());
         (file, problem.key.clone(), format!("{}. {}", problem.what, problem.mend))
     }
 }
@@ -134,7 +150,9 @@ pub(super) fn with_own_variables(file: &str, content: &[u8]) -> Vec<u8> {
     let Ok(text) = std::str::from_utf8(content) else { return content.to_owned() };
     let id = Path::new(file).file_stem().unwrap().to_str().unwrap().to_ascii_uppercase();
     let text = match file.split_once('/') {
-        Some(("service-providers", _)) => text.replace("SERVICE_PROVIDER_SP__", &format!("SERVICE_PROVIDER_{id}__")),
+        Some(("service-providers", _)) => {
+            text.replace("SERVICE_PROVIDER_SP__", &format!("SERVICE_PROVIDER_{id}__"))
+        }
         Some(("connectors", _)) => text.replace("CONNECTOR_IDP__", &format!("CONNECTOR_{id}__")),
         _ => text.to_owned(),
     };
@@ -175,10 +193,34 @@ fn each_bad_setting_is_named_with_its_mend() {
     let rows: &[Row] = &[
         (file, "platform = \"standard\"", "", "platform", "is missing. add it"),
         (file, "\"standard\"", "\"gigantic\"", "platform", "write one of: standard, high"),
-        (file, "platform =", "platfrom = 1\nplatform =", "platfrom", "use one of: platform, base_url"),
-        (file, "public.listen", "public.prot = 1\npublic.listen", "public.prot", "use one of: listen"),
-        (file, "\"127.0.0.1:8080\"", "8080", "public.listen", "must be text. Address and port, `127.0.0.1:8080`"),
-        (file, "\"127.0.0.1:8080\"", "\"here\"", "public.listen", "Address and port, `127.0.0.1:8080`"),
+        (
+            file,
+            "platform =",
+            "platfrom = 1\nplatform =",
+            "platfrom",
+            "use one of: platform, base_url",
+        ),
+        (
+            file,
+            "public.listen",
+            "public.prot = 1\npublic.listen",
+            "public.prot",
+            "use one of: listen",
+        ),
+        (
+            file,
+            "\"127.0.0.1:8080\"",
+            "8080",
+            "public.listen",
+            "must be text. Address and port, `127.0.0.1:8080`",
+        ),
+        (
+            file,
+            "\"127.0.0.1:8080\"",
+            "\"here\"",
+            "public.listen",
+            "Address and port, `127.0.0.1:8080`",
+        ),
         (file, "127.0.0.1:9090", "127.0.0.1:8080", "private.listen", "choose another port"),
         (file, "https://", "http://", "base_url", "use https://"),
         (file, "example.org", "example.org/hub", "base_url", "has a path"),
@@ -187,7 +229,13 @@ fn each_bad_setting_is_named_with_its_mend() {
         (file, "https://login.example.org", "login", "base_url", "not an absolute address"),
         (file, "{ env = \"SUBJECT_KEY\" }", "\"hunter2hunter2\"", "subject_key", "{ file"),
         (file, "{ env = \"SUBJECT_KEY\" }", "{}", "subject_key", "leads to no secret"),
-        (file, "{ env = \"SUBJECT_KEY\" }", "{ env = \"A\", file = \"b\" }", "subject_key", "leads to two secrets"),
+        (
+            file,
+            "{ env = \"SUBJECT_KEY\" }",
+            "{ env = \"A\", file = \"b\" }",
+            "subject_key",
+            "leads to two secrets",
+        ),
         (file, "SUBJECT_KEY", "UNSET_KEY", "subject_key.env", "not set"),
         (file, "SUBJECT_KEY", "SHORT", "subject_key", "at least 32 random bytes"),
         (file, "{ env = \"SUBJECT_KEY\" }", "{ file = \"none\" }", "subject_key.file", "missing"),
@@ -199,31 +247,123 @@ fn each_bad_setting_is_named_with_its_mend() {
             "subject",
             "pivot",
         ),
-        (file, "identity_source", "register.file.path = \"none.csv\"\nidentity_source", "register.file.path", "missing"),
+        (
+            file,
+            "identity_source",
+            "register.file.path = \"none.csv\"\nidentity_source",
+            "register.file.path",
+            "missing",
+        ),
         http_row("url = \"http://register.example.org\"", "register.http.url", "use https://"),
         http_row("url = \"https://register.example.org/?a=b\"", "register.http.url", "has a query"),
-        http_row("url = \"https://r.example\"\nuri = \"\"", "register.http.uri", "use one of: url, client_certificate"),
-        http_row("url = \"https://r.example\"\ncalls = 0", "register.http.calls", "from 1 to 65536"),
+        http_row(
+            "url = \"https://r.example\"\nuri = \"\"",
+            "register.http.uri",
+            "use one of: url, client_certificate",
+        ),
+        http_row(
+            "url = \"https://r.example\"\ncalls = 0",
+            "register.http.calls",
+            "from 1 to 65536",
+        ),
         http_row("url = \"https://r.example\"\nca = \"none.crt\"", "register.http.ca", "missing"),
-        http_row("url = \"https://r.example\"\nca = \"passerelle.toml\"", "register.http.ca", "without a certificate"),
+        http_row(
+            "url = \"https://r.example\"\nca = \"passerelle.toml\"",
+            "register.http.ca",
+            "without a certificate",
+        ),
         http_row(
             "url = \"https://r.example\"\nclient_key = { env = \"SECOND_KEY\" }",
             "register.http.client_key",
             "add client_certificate",
         ),
-        http_row("url = \"https://r.example\"\n[register.file]\npath = \"passerelle.toml\"", "register", "keep one"),
-        http_row("url = \"https://r.example\"\nbearer = { env = \"UNSET\" }", "register.http.bearer.env", "not set"),
-        (file, "identity_source", "amr_marker = \"pwd\"\nidentity_source", "amr_marker", "RFC 8176"),
-        (file, "identity_source", "cookie_prefix = \"__Host-x\"\nidentity_source", "cookie_prefix", "not beginning with __"),
-        (file, "identity_source", "home_country = \"FR\"\nidentity_source", "home_country", "five digits"),
-        (file, "identity_source", "sandbox = true\nidentity_source", "sandbox", "sandbox_public = true"),
-        (file, "identity_source", "sandbox = \"yes\"\nidentity_source", "sandbox", "must be true or false"),
-        (file, "identity_source", "lifetimes.code_seconds = 0\nidentity_source", "lifetimes.code_seconds", "from 1 to 600"),
-        (file, "identity_source", "lifetimes.code_seconds = -1\nidentity_source", "lifetimes.code_seconds", "a whole number"),
-        (file, "identity_source", "lifetimes.session_seconds = 60\nidentity_source", "lifetimes.session_idle_seconds", "at most"),
-        (file, "identity_source", "lifetimes.session_seconds = 90000\nidentity_source", "lifetimes.session_seconds", "28800"),
-        (file, "identity_source", "limits.request_seconds = 0\nidentity_source", "limits.request_seconds", "from 1 to 120"),
-        (file, "identity_source", "theme = \"none.toml\"\nidentity_source", "", "the file is missing"),
+        http_row(
+            "url = \"https://r.example\"\n[register.file]\npath = \"passerelle.toml\"",
+            "register",
+            "keep one",
+        ),
+        http_row(
+            "url = \"https://r.example\"\nbearer = { env = \"UNSET\" }",
+            "register.http.bearer.env",
+            "not set",
+        ),
+        (
+            file,
+            "identity_source",
+            "amr_marker = \"pwd\"\nidentity_source",
+            "amr_marker",
+            "RFC 8176",
+        ),
+        (
+            file,
+            "identity_source",
+            "cookie_prefix = \"__Host-x\"\nidentity_source",
+            "cookie_prefix",
+            "not beginning with __",
+        ),
+        (
+            file,
+            "identity_source",
+            "home_country = \"FR\"\nidentity_source",
+            "home_country",
+            "five digits",
+        ),
+        (
+            file,
+            "identity_source",
+            "sandbox = true\nidentity_source",
+            "sandbox",
+            "sandbox_public = true",
+        ),
+        (
+            file,
+            "identity_source",
+            "sandbox = \"yes\"\nidentity_source",
+            "sandbox",
+            "must be true or false",
+        ),
+        (
+            file,
+            "identity_source",
+            "lifetimes.code_seconds = 0\nidentity_source",
+            "lifetimes.code_seconds",
+            "from 1 to 600",
+        ),
+        (
+            file,
+            "identity_source",
+            "lifetimes.code_seconds = -1\nidentity_source",
+            "lifetimes.code_seconds",
+            "a whole number",
+        ),
+        (
+            file,
+            "identity_source",
+            "lifetimes.session_seconds = 60\nidentity_source",
+            "lifetimes.session_idle_seconds",
+            "at most",
+        ),
+        (
+            file,
+            "identity_source",
+            "lifetimes.session_seconds = 90000\nidentity_source",
+            "lifetimes.session_seconds",
+            "28800",
+        ),
+        (
+            file,
+            "identity_source",
+            "limits.request_seconds = 0\nidentity_source",
+            "limits.request_seconds",
+            "from 1 to 120",
+        ),
+        (
+            file,
+            "identity_source",
+            "theme = \"none.toml\"\nidentity_source",
+            "",
+            "the file is missing",
+        ),
     ];
     check_rows(rows);
 }
@@ -236,8 +376,16 @@ fn each_bad_choice_is_named_with_its_mend() {
         ("passerelle.toml", "identity_source", format!("{text}\nidentity_source").leak(), key, word)
     };
     check_rows(&[
-        row("choice.categories = [{ id = \"A b\", name = { en = \"A\" } }]", "choice.categories[0].id", "a-z, 0-9"),
-        row("choice.categories = [{ id = \"a\", name = {} }]", "choice.categories[0].name", "has no language"),
+        row(
+            "choice.categories = [{ id = \"A b\", name = { en = \"A\" } }]",
+            "choice.categories[0].id",
+            "a-z, 0-9",
+        ),
+        row(
+            "choice.categories = [{ id = \"a\", name = {} }]",
+            "choice.categories[0].name",
+            "has no language",
+        ),
         row(TWO_ALIKE, "choice.categories[1].id", "another category's id"),
         row("choice.remember_days = 181", "choice.remember_days", "from 1 to 180"),
         row("choice.remember_days = 0", "choice.remember_days", "from 1 to 180"),
@@ -256,7 +404,8 @@ fn what_may_still_come_is_warned_of() {
         assert!(keys.contains(&key), "{key} in {keys:?}");
     }
     assert!(!keys.contains(&"connectors.order[0]"));
-    let known = "choice.categories = [{ id = \"health\", name = { en = \"Health\" } }]\nidentity_source";
+    let known =
+        "choice.categories = [{ id = \"health\", name = { en = \"Health\" } }]\nidentity_source";
     let loaded = Folder::good()
         .edit("passerelle.toml", "identity_source", known)
         .edit("connectors/idp.toml", "[acr]", "category = \"health\"\n[acr]")
@@ -325,30 +474,70 @@ bearer = { env = "REGISTER_TOKEN" }
 internal_hosts = ["register.example.org"]
 "#;
     let certificate = "-----BEGIN CERTIFICATE-----\nMA==\n-----END CERTIFICATE-----\n";
-    let folder = Folder::good().edit("passerelle.toml", "identity_source = \"provider\"\n", table).with("r.crt", certificate);
-    let folder = folder.variable("REGISTER_KEY", "the key").variable("REGISTER_TOKEN", "abc-._~+/123==");
+    let folder = Folder::good()
+        .edit("passerelle.toml", "identity_source = \"provider\"\n", table)
+        .with("r.crt", certificate);
+    let folder =
+        folder.variable("REGISTER_KEY", "the key").variable("REGISTER_TOKEN", "abc-._~+/123==");
     let loaded = folder.loaded();
-    assert_eq!(loaded.register.identity.as_ref().unwrap().reveal(), &format!("{certificate}\nthe key\n"));
+    assert_eq!(
+        loaded.register.identity.as_ref().unwrap().reveal(),
+        &format!("{certificate}\nthe key\n")
+    );
     assert_eq!(loaded.register.ca.as_deref(), Some(certificate));
     assert!(!format!("{loaded:?}").contains("the key") && !format!("{loaded:?}").contains("123=="));
     let folder = folder.variable("REGISTER_TOKEN", "Bearer abc");
     let (_, key, text) = folder.problem();
-    assert!(key == "register.http.bearer" && text.contains("without the word Bearer"), "{key}: {text}");
-    let folder =
-        folder.variable("REGISTER_TOKEN", "abc").edit("passerelle.toml", "client_key = { env = \"REGISTER_KEY\" }\n", "");
+    assert!(
+        key == "register.http.bearer" && text.contains("without the word Bearer"),
+        "{key}: {text}"
+    );
+    let folder = folder.variable("REGISTER_TOKEN", "abc").edit(
+        "passerelle.toml",
+        "client_key = { env = \"REGISTER_KEY\" }\n",
+        "",
+    );
     let (_, key, text) = folder.problem();
-    assert!(key == "register.http.client_certificate" && text.contains("add client_key, or remove both"), "{key}: {text}");
+    assert!(
+        key == "register.http.client_certificate"
+            && text.contains("add client_key, or remove both"),
+        "{key}: {text}"
+    );
 }
 
 #[test]
 fn each_bad_service_provider_is_named_with_its_mend() {
     let file = "service-providers/sp.toml";
     let rows: &[Row] = &[
-        (file, "\"https://sp.example.org/callback\"", "\"http://sp.example.org/callback\"", "redirect_uris[0]", "use https://"),
+        (
+            file,
+            "\"https://sp.example.org/callback\"",
+            "\"http://sp.example.org/callback\"",
+            "redirect_uris[0]",
+            "use https://",
+        ),
         (file, "/callback", "/callback#x", "redirect_uris[0]", "remove the #"),
-        (file, "\"https://sp.example.org/callback\"", "\"https://me:pw@sp.example.org\"", "redirect_uris[0]", "user name"),
-        (file, "\"https://sp.example.org/callback\"", "\"myapp:/callback\"", "redirect_uris[0]", "https://"),
-        (file, "\"https://sp.example.org/callback\"", "\"/callback\"", "redirect_uris[0]", "absolute"),
+        (
+            file,
+            "\"https://sp.example.org/callback\"",
+            "\"https://me:pw@sp.example.org\"",
+            "redirect_uris[0]",
+            "user name",
+        ),
+        (
+            file,
+            "\"https://sp.example.org/callback\"",
+            "\"myapp:/callback\"",
+            "redirect_uris[0]",
+            "https://",
+        ),
+        (
+            file,
+            "\"https://sp.example.org/callback\"",
+            "\"/callback\"",
+            "redirect_uris[0]",
+            "absolute",
+        ),
         (file, "/callback", "/call back", "redirect_uris[0]", "blank"),
         (file, "/callback", "/*", "redirect_uris[0]", "patterns are not matched"),
         (file, "[\"https://sp.example.org/callback\"]", "[]", "redirect_uris", "at least one"),
@@ -360,7 +549,13 @@ fn each_bad_service_provider_is_named_with_its_mend() {
         (file, "\"email\"", "\"emial\"", "scopes[1]", "birthcountry"),
         (file, "client_id = \"sp\"", "client_id = \"s p\"", "client_id", "printable"),
         (file, "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", "", "secrets", "give one or two"),
-        (file, "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]", "", "secrets", "give one or two"),
+        (
+            file,
+            "secrets = [{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]",
+            "",
+            "secrets",
+            "give one or two",
+        ),
         (
             file,
             "SP__SECRET\" }",
@@ -368,8 +563,20 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "secrets[0].not_after",
             "2027-03-01T00:00:00Z",
         ),
-        (file, "SP__SECRET\" }", "SP__SECRET\", not_before = \"soon\" }", "secrets[0].not_before", "with a time zone"),
-        (file, "SP__SECRET\" }", "SP__SECRET\", not_before = 2027 }", "secrets[0].not_before", "must be text"),
+        (
+            file,
+            "SP__SECRET\" }",
+            "SP__SECRET\", not_before = \"soon\" }",
+            "secrets[0].not_before",
+            "with a time zone",
+        ),
+        (
+            file,
+            "SP__SECRET\" }",
+            "SP__SECRET\", not_before = 2027 }",
+            "secrets[0].not_before",
+            "must be text",
+        ),
         (
             file,
             "SP__SECRET\" }",
@@ -391,8 +598,20 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "token_endpoint_auth_signing_alg",
             "remove it",
         ),
-        (file, "client_id", "client_assertion_audiences = [\"issuer\"]\nclient_id", "client_assertion_audiences", "remove it"),
-        (file, ITS_SECRETS, NO_AUDIENCE, "client_assertion_audiences", "no assertion would ever count"),
+        (
+            file,
+            "client_id",
+            "client_assertion_audiences = [\"issuer\"]\nclient_id",
+            "client_assertion_audiences",
+            "remove it",
+        ),
+        (
+            file,
+            ITS_SECRETS,
+            NO_AUDIENCE,
+            "client_assertion_audiences",
+            "no assertion would ever count",
+        ),
         (file, ITS_SECRETS, UNKNOWN_AUDIENCE, "client_assertion_audiences[1]", "token_endpoint"),
         (
             file,
@@ -402,7 +621,13 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "add jwks or jwks_uri",
         ),
         (file, "client_id", SIGNS_BY_URI, "secrets", "private_key_jwt never uses"),
-        (file, "client_id", "token_endpoint_auth_method = \"none\"\nclient_id", "token_endpoint_auth_method", "private_key_jwt"),
+        (
+            file,
+            "client_id",
+            "token_endpoint_auth_method = \"none\"\nclient_id",
+            "token_endpoint_auth_method",
+            "private_key_jwt",
+        ),
         (
             file,
             "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }",
@@ -410,8 +635,20 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "secrets[0]",
             "at least 32 random characters",
         ),
-        (file, "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", "{ sha256 = \"abc\" }", "secrets[0].sha256", "64 hex digits"),
-        (file, "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", "{ sha256 = \"abc\", env = \"A\" }", "secrets[0]", "exactly one"),
+        (
+            file,
+            "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }",
+            "{ sha256 = \"abc\" }",
+            "secrets[0].sha256",
+            "64 hex digits",
+        ),
+        (
+            file,
+            "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }",
+            "{ sha256 = \"abc\", env = \"A\" }",
+            "secrets[0]",
+            "exactly one",
+        ),
         (
             file,
             "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }",
@@ -419,10 +656,34 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "secrets[0].evn",
             "file, env, sha256",
         ),
-        (file, "client_id", "blocked_connectors = [\"idp\"]\nclient_id", "blocked_connectors", "deny in a table [connectors]"),
-        (file, "client_id", "connectors.deny = [\"idp\"]\nclient_id", "connectors", "nobody could ever log in"),
-        (file, "client_id", "connectors.allow = [\"later\"]\nclient_id", "connectors", "allow at least one whose file"),
-        (file, "client_id", "connectors.allow = []\nclient_id", "connectors.allow", "name at least one"),
+        (
+            file,
+            "client_id",
+            "blocked_connectors = [\"idp\"]\nclient_id",
+            "blocked_connectors",
+            "deny in a table [connectors]",
+        ),
+        (
+            file,
+            "client_id",
+            "connectors.deny = [\"idp\"]\nclient_id",
+            "connectors",
+            "nobody could ever log in",
+        ),
+        (
+            file,
+            "client_id",
+            "connectors.allow = [\"later\"]\nclient_id",
+            "connectors",
+            "allow at least one whose file",
+        ),
+        (
+            file,
+            "client_id",
+            "connectors.allow = []\nclient_id",
+            "connectors.allow",
+            "name at least one",
+        ),
         (
             file,
             "client_id",
@@ -430,14 +691,50 @@ fn each_bad_service_provider_is_named_with_its_mend() {
             "connectors.deny",
             "keep allow (only these), or deny",
         ),
-        (file, "client_id", "connectors.idp_hint = \"some\"\nclient_id", "connectors.idp_hint", "\"none\", or a list"),
-        (file, "client_id", "connectors.idp_hint = 3\nclient_id", "connectors.idp_hint", "\"none\", or a list"),
-        (file, "client_id", "connectors.hint = \"any\"\nclient_id", "connectors.hint", "allow, deny, order, idp_hint"),
+        (
+            file,
+            "client_id",
+            "connectors.idp_hint = \"some\"\nclient_id",
+            "connectors.idp_hint",
+            "\"none\", or a list",
+        ),
+        (
+            file,
+            "client_id",
+            "connectors.idp_hint = 3\nclient_id",
+            "connectors.idp_hint",
+            "\"none\", or a list",
+        ),
+        (
+            file,
+            "client_id",
+            "connectors.hint = \"any\"\nclient_id",
+            "connectors.hint",
+            "allow, deny, order, idp_hint",
+        ),
         (file, "client_id", "logo = \"none.png\"\nclient_id", "logo", "put the logo there"),
         (file, "client_id", "logo = \"../passerelle.toml\"\nclient_id", "logo", "beside this file"),
-        (file, "client_id", "rules = \"oidc\"\nclient_id", "rules", "write one of: federation, openid"),
-        (file, "client_id", "consent = \"none\"\nclient_id", "consent", "write consent = \"information\""),
-        (file, "[\"openid\", \"email\"]", "[\"openid\", \"phone\"]", "scopes[1]", "to [scopes] of scopes.toml"),
+        (
+            file,
+            "client_id",
+            "rules = \"oidc\"\nclient_id",
+            "rules",
+            "write one of: federation, openid",
+        ),
+        (
+            file,
+            "client_id",
+            "consent = \"none\"\nclient_id",
+            "consent",
+            "write consent = \"information\"",
+        ),
+        (
+            file,
+            "[\"openid\", \"email\"]",
+            "[\"openid\", \"phone\"]",
+            "scopes[1]",
+            "to [scopes] of scopes.toml",
+        ),
         (
             file,
             "[\"openid\", \"email\"]",
@@ -469,10 +766,28 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "[\"low\"]", "[\"low two\"]", "acr.eidas1", "with a space"),
         (file, "[\"low\"]", "[\" low\"]", "acr.eidas1", "with a space"),
         (file, "eidas1 = [\"low\"]", "eidas9 = [\"low\"]", "acr.eidas9", "eidas1, eidas2, eidas3"),
-        (file, "[acr]\neidas1 = [\"low\"]\neidas2 = [\"substantial\"]", "", "acr", "assumed_level = \"eidas1\""),
-        (file, "[acr]", "assumed_level = \"eidas2\"\n[acr]", "assumed_level", "only level that may be assumed"),
+        (
+            file,
+            "[acr]\neidas1 = [\"low\"]\neidas2 = [\"substantial\"]",
+            "",
+            "acr",
+            "assumed_level = \"eidas1\"",
+        ),
+        (
+            file,
+            "[acr]",
+            "assumed_level = \"eidas2\"\n[acr]",
+            "assumed_level",
+            "only level that may be assumed",
+        ),
         (file, "[acr]", "ignore_acr = true\n[acr]", "ignore_acr", "add assumed_level"),
-        (file, "[acr]", "assumed_level = \"eidas1\"\nignore_acr = true\n[acr]", "acr", "or ignore_acr"),
+        (
+            file,
+            "[acr]",
+            "assumed_level = \"eidas1\"\nignore_acr = true\n[acr]",
+            "acr",
+            "or ignore_acr",
+        ),
         (file, "[acr]", "[acr]\nsend = \"no\"", "acr.send", "true or false"),
         (file, "client_id", "ca = \"none.pem\"\nclient_id", "kind.oidc.ca", "file that is missing"),
         (file, "[\"low\"]", "[\"low\\u0007\"]", "acr.eidas1", "without control characters"),
@@ -483,16 +798,40 @@ fn each_bad_connector_is_named_with_its_mend() {
         (file, "[acr]", "limits = { call = 1 }\n[acr]", "limits.call", "use one of: calls"),
         (file, "[acr]", "amr = [\"pwd\", \"magic\"]\n[acr]", "amr[1]", "RFC 8176"),
         (file, "[acr]", "amr = [\"pwd\", \"mfa\"]\n[acr]", "amr", "the hub concludes mfa"),
-        (file, "lowest = \"eidas1\"", "lowest = \"substantial\"", "levels.lowest", "eidas1, eidas2, eidas3"),
+        (
+            file,
+            "lowest = \"eidas1\"",
+            "lowest = \"substantial\"",
+            "levels.lowest",
+            "eidas1, eidas2, eidas3",
+        ),
         (file, "[\"low\"]", "[\"low\", \"\"]", "acr.eidas1", "empty"),
         (file, "eidas1\", h", "eidas2\", h", "acr.eidas1", "outside"),
         (file, "[acr]\neidas1 = [\"low\"]\n", "[acr]\n", "acr", "add eidas1"),
         (file, "lowest = \"eidas1\"", "lowest = \"eidas2\"", "acr.eidas1", "outside"),
         (file, "[acr]", "mfa = [\"mfa\"]\n[acr]", "mfa", "by itself"),
-        (file, "client_id", "authorize_params = { nonce = \"1\" }\nclient_id", "kind.oidc.authorize_params.nonce", "remove it"),
-        (file, "client_id", "internal_hosts = [\"http://a\"]\nclient_id", "kind.oidc.internal_hosts[0]", "host name"),
+        (
+            file,
+            "client_id",
+            "authorize_params = { nonce = \"1\" }\nclient_id",
+            "kind.oidc.authorize_params.nonce",
+            "remove it",
+        ),
+        (
+            file,
+            "client_id",
+            "internal_hosts = [\"http://a\"]\nclient_id",
+            "kind.oidc.internal_hosts[0]",
+            "host name",
+        ),
         (file, "[kind.oidc]", "[kind.persona]\n[kind.oidc]", "kind", "keep one"),
-        (file, "client_id", "client_idd = 1\nclient_id", "kind.oidc.client_idd", "use one of: issuer, client_id"),
+        (
+            file,
+            "client_id",
+            "client_idd = 1\nclient_id",
+            "kind.oidc.client_idd",
+            "use one of: issuer, client_id",
+        ),
         (file, "client_id", "scopes = [\"email\"]\nclient_id", "kind.oidc.scopes", "openid"),
         (
             file,
@@ -501,8 +840,20 @@ fn each_bad_connector_is_named_with_its_mend() {
             "kind.saml",
             "not one of the allowed words. write one of: oidc, oauth2, ldap, persona",
         ),
-        (file, "CONNECTOR_IDP__SECRET", "CONNECTOR_IDP__UNSET", "kind.oidc.client_secret.env", "not set"),
-        (file, "client_secret = { env = \"CONNECTOR_IDP__SECRET\" }", "", "kind.oidc.client_secret", "private_key_jwt"),
+        (
+            file,
+            "CONNECTOR_IDP__SECRET",
+            "CONNECTOR_IDP__UNSET",
+            "kind.oidc.client_secret.env",
+            "not set",
+        ),
+        (
+            file,
+            "client_secret = { env = \"CONNECTOR_IDP__SECRET\" }",
+            "",
+            "kind.oidc.client_secret",
+            "private_key_jwt",
+        ),
         (
             file,
             "client_id",
@@ -574,17 +925,30 @@ fn a_persona_connector_needs_the_sandbox() {
     assert_eq!((file.as_str(), key.as_str()), ("connectors/persons.toml", "kind.persona"));
     assert!(text.contains("sandbox = true"));
     let sandbox = "sandbox = true\nsandbox_public = true\nidentity_source";
-    assert!(folder.edit("passerelle.toml", "identity_source", sandbox).loaded().warnings.iter().any(|w| w.key == "sandbox"));
+    assert!(
+        folder
+            .edit("passerelle.toml", "identity_source", sandbox)
+            .loaded()
+            .warnings
+            .iter()
+            .any(|w| w.key == "sandbox")
+    );
 }
 
 #[test]
 fn levels_that_a_sandbox_would_ignore_are_refused() {
     let sandbox = "sandbox = true\nsandbox_public = true\nidentity_source";
-    for (key, line) in [("acr", "acr = { eidas1 = [\"low\"] }"), ("assumed_level", "assumed_level = \"eidas1\"")] {
+    for (key, line) in
+        [("acr", "acr = { eidas1 = [\"low\"] }"), ("assumed_level", "assumed_level = \"eidas1\"")]
+    {
         let persona = format!(
             "name = {{ en = \"Persons\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n{line}\n[kind.persona]\n"
         );
-        let folder = Folder::good().with("connectors/persons.toml", &persona).edit("passerelle.toml", "identity_source", sandbox);
+        let folder = Folder::good().with("connectors/persons.toml", &persona).edit(
+            "passerelle.toml",
+            "identity_source",
+            sandbox,
+        );
         let (file, found, text) = folder.problem();
         assert_eq!((file.as_str(), found.as_str()), ("connectors/persons.toml", key));
         assert!(text.contains("remove it"), "{text}");
@@ -605,7 +969,9 @@ fn nobody_joins_the_sector_of_a_service_provider_that_does_not_say_so() {
     let folder = Folder::good().with("service-providers/other.toml", other);
     let (file, key, _) = folder.problem();
     assert_eq!((file.as_str(), key.as_str()), ("service-providers/other.toml", "sector"));
-    let loaded = folder.edit("service-providers/sp.toml", "client_id", "sector = \"sp\"\nclient_id").loaded();
+    let loaded = folder
+        .edit("service-providers/sp.toml", "client_id", "sector = \"sp\"\nclient_id")
+        .loaded();
     assert!(loaded.service_providers.values().all(|service| service.sector == "sp"));
 }
 
@@ -618,11 +984,16 @@ fn with_two_keys() -> Folder {
 // R037
 #[test]
 fn a_service_provider_keeps_the_key_version_that_it_knows() {
-    let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
+    let other =
+        SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
     let loaded = with_two_keys().with("service-providers/other.toml", other).loaded();
     assert_eq!(loaded.subject_keys.keys().collect::<Vec<_>>(), [&1, &2]);
     let version = |id: &str| loaded.service_providers.get(id).unwrap().subject_key_version;
-    assert_eq!((version("sp"), version("other")), (2, 1), "the newest, unless the file says otherwise");
+    assert_eq!(
+        (version("sp"), version("other")),
+        (2, 1),
+        "the newest, unless the file says otherwise"
+    );
     assert_eq!(Folder::good().loaded().service_providers.get("sp").unwrap().subject_key_version, 1);
 }
 
@@ -634,9 +1005,24 @@ fn each_bad_key_version_is_named_with_its_mend() {
         ("SECOND_KEY", "SUBJECT_KEY", "subject_keys[1]", "the same key as another"),
         ("SECOND_KEY", "SHORT", "subject_keys[1]", "at least 32 random bytes"),
         ("SECOND_KEY", "UNSET_KEY", "subject_keys[1].env", "not set"),
-        ("version = 2, env = \"SECOND_KEY\"", "version = 2", "subject_keys[1]", "leads to no secret"),
-        ("version = 2,", "version = 2, derivation = 3,", "subject_keys[1].derivation", "no version of the derivation"),
-        ("subject_keys", "subject_key = { env = \"SUBJECT_KEY\" }\nsubject_keys", "subject_key", "move it there"),
+        (
+            "version = 2, env = \"SECOND_KEY\"",
+            "version = 2",
+            "subject_keys[1]",
+            "leads to no secret",
+        ),
+        (
+            "version = 2,",
+            "version = 2, derivation = 3,",
+            "subject_keys[1].derivation",
+            "no version of the derivation",
+        ),
+        (
+            "subject_keys",
+            "subject_key = { env = \"SUBJECT_KEY\" }\nsubject_keys",
+            "subject_key",
+            "move it there",
+        ),
         (TWO_KEYS, "", "subject_key", "is missing"),
         (TWO_KEYS, "subject_keys = []", "subject_key", "is missing"),
     ] {
@@ -644,7 +1030,11 @@ fn each_bad_key_version_is_named_with_its_mend() {
         assert_eq!((file.as_str(), found.as_str()), ("passerelle.toml", key), "{to}: {text}");
         assert!(text.contains(words), "{to}: {text}");
     }
-    let unknown = with_two_keys().edit("service-providers/sp.toml", "client_id", "subject_key_version = 3\nclient_id");
+    let unknown = with_two_keys().edit(
+        "service-providers/sp.toml",
+        "client_id",
+        "subject_key_version = 3\nclient_id",
+    );
     let (file, key, text) = unknown.problem();
     assert_eq!((file.as_str(), key.as_str()), ("service-providers/sp.toml", "subject_key_version"));
     assert!(text.contains("one of: 1, 2"), "{text}");
@@ -663,20 +1053,29 @@ fn the_derivation_of_a_subject_key_is_the_operators_or_the_keys_own() {
         (&made, ", derivation = 1", V1, true),
     ] {
         let folder = Folder::good().variable("SUBJECT_KEY", key);
-        let loaded = folder.edit("passerelle.toml", "{ env = \"SUBJECT_KEY\" }", &written(derivation)).loaded();
+        let loaded = folder
+            .edit("passerelle.toml", "{ env = \"SUBJECT_KEY\" }", &written(derivation))
+            .loaded();
         assert_eq!(loaded.subject_keys.get(&1).unwrap().derivation, expected, "{derivation}");
         let warned = loaded.warnings.iter().any(|warning| warning.key == "subject_key");
         assert_eq!(warned, is_warned, "{derivation}");
     }
-    let provider = Folder::good().edit("passerelle.toml", "identity_source", "subject = \"provider\"\nidentity_source").loaded();
-    assert!(provider.warnings.iter().all(|warning| warning.key != "subject_key"), "no name goes into these subjects");
+    let provider = Folder::good()
+        .edit("passerelle.toml", "identity_source", "subject = \"provider\"\nidentity_source")
+        .loaded();
+    assert!(
+        provider.warnings.iter().all(|warning| warning.key != "subject_key"),
+        "no name goes into these subjects"
+    );
 }
 
 #[test]
 fn one_key_serves_an_old_and_a_new_derivation_and_each_sector_chooses() {
     let both = TWO_KEYS.replace("env = \"SECOND_KEY\"", "env = \"SUBJECT_KEY\", derivation = 2");
-    let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
-    let folder = Folder::good().edit("passerelle.toml", "subject_key = { env = \"SUBJECT_KEY\" }", &both);
+    let other =
+        SERVICE.replace("client_id = \"sp\"", "client_id = \"other\"\nsubject_key_version = 1");
+    let folder =
+        Folder::good().edit("passerelle.toml", "subject_key = { env = \"SUBJECT_KEY\" }", &both);
     let loaded = folder.with("service-providers/other.toml", other).loaded();
     let derivation = |id: &str| {
         let version = loaded.service_providers.get(id).unwrap().subject_key_version;
@@ -691,14 +1090,27 @@ fn a_connector_whose_users_may_edit_themselves_is_refused_for_pivot_identities()
     let silent = || Folder::good().edit("connectors/idp.toml", "identity = \"verified\"\n", "");
     let loaded = silent().loaded();
     let [refused] = loaded.refused.as_slice() else { panic!("{:?}", loaded.refused) };
-    assert!(refused.file.ends_with("connectors/idp.toml") && refused.key == "identity", "{refused}");
+    assert!(
+        refused.file.ends_with("connectors/idp.toml") && refused.key == "identity",
+        "{refused}"
+    );
     assert!(refused.mend.contains("identity = \"verified\""), "{refused}");
     assert!(crate::config::report(&Ok(loaded.clone()), Timestamp::default()).contains("1 problem"));
-    assert_eq!((loaded.files.refused().len(), loaded.files.complaints().len()), (1, 0), "it is in use, and not held back");
-    let proves_identity = |loaded: &Loaded| Federation::of(loaded).connector(&"idp".into()).unwrap().proves_identity;
-    assert_eq!((proves_identity(&loaded), proves_identity(&Folder::good().loaded())), (false, true));
+    assert_eq!(
+        (loaded.files.refused().len(), loaded.files.complaints().len()),
+        (1, 0),
+        "it is in use, and not held back"
+    );
+    let proves_identity =
+        |loaded: &Loaded| Federation::of(loaded).connector(&"idp".into()).unwrap().proves_identity;
+    assert_eq!(
+        (proves_identity(&loaded), proves_identity(&Folder::good().loaded())),
+        (false, true)
+    );
     let subject = "subject = \"provider\"\nidentity_source";
-    assert!(silent().edit("passerelle.toml", "identity_source", subject).loaded().refused.is_empty());
+    assert!(
+        silent().edit("passerelle.toml", "identity_source", subject).loaded().refused.is_empty()
+    );
     assert!(Folder::good().loaded().refused.is_empty());
 }
 
@@ -716,14 +1128,26 @@ fn identity_claims_in_the_id_token_are_for_openid_rules_alone() {
 
 #[test]
 fn a_connector_that_takes_the_callbacks_time_says_whether_it_reauthenticates() {
-    let with = |lines: &str| Folder::good().edit("connectors/idp.toml", "client_id", &format!("{lines}\nclient_id"));
-    for (lines, reauthenticates) in
-        [("", true), ("auth_time = \"callback\"", false), ("auth_time = \"callback\"\nreauthenticates = true", true)]
-    {
+    let with = |lines: &str| {
+        Folder::good().edit("connectors/idp.toml", "client_id", &format!("{lines}\nclient_id"))
+    };
+    for (lines, reauthenticates) in [
+        ("", true),
+        ("auth_time = \"callback\"", false),
+        ("auth_time = \"callback\"\nreauthenticates = true", true),
+    ] {
         let loaded = with(lines).loaded();
         let federation = Federation::of(&loaded);
-        assert_eq!(federation.connector(&"idp".into()).unwrap().reauthenticates, reauthenticates, "{lines}");
-        assert_eq!(loaded.warnings.iter().any(|warning| warning.key == "kind.oidc.auth_time"), !reauthenticates, "{lines}");
+        assert_eq!(
+            federation.connector(&"idp".into()).unwrap().reauthenticates,
+            reauthenticates,
+            "{lines}"
+        );
+        assert_eq!(
+            loaded.warnings.iter().any(|warning| warning.key == "kind.oidc.auth_time"),
+            !reauthenticates,
+            "{lines}"
+        );
     }
     let (_, key, text) = with("reauthenticates = true").problem();
     assert_eq!(key, "kind.oidc.reauthenticates");
@@ -732,24 +1156,38 @@ fn a_connector_that_takes_the_callbacks_time_says_whether_it_reauthenticates() {
 
 #[test]
 fn one_sector_has_one_key_version() {
-    let other = SERVICE.replace("client_id = \"sp\"", "client_id = \"zz\"\nsector = \"tax\"\nsubject_key_version = 1");
-    let folder = with_two_keys().edit("service-providers/sp.toml", "client_id", "sector = \"tax\"\nclient_id");
+    let other = SERVICE.replace(
+        "client_id = \"sp\"",
+        "client_id = \"zz\"\nsector = \"tax\"\nsubject_key_version = 1",
+    );
+    let folder = with_two_keys().edit(
+        "service-providers/sp.toml",
+        "client_id",
+        "sector = \"tax\"\nclient_id",
+    );
     let folder = folder.with("service-providers/zz.toml", other);
     let (file, key, text) = folder.problem();
     assert_eq!((file.as_str(), key.as_str()), ("service-providers/zz.toml", "subject_key_version"));
     assert!(text.contains("sp.toml") && text.contains("two sub"), "{text}");
-    folder.edit("service-providers/sp.toml", "client_id", "subject_key_version = 1\nclient_id").loaded();
+    folder
+        .edit("service-providers/sp.toml", "client_id", "subject_key_version = 1\nclient_id")
+        .loaded();
 }
 
 #[test]
 fn a_connectors_name_is_an_id() {
     for name in ["confirm.toml", "La-Poste.toml", "a_b.toml"] {
-        let connector = CONNECTOR.replace("{ env = \"CONNECTOR_IDP__SECRET\" }", "{ file = \"x\" }");
-        let (file, _, text) = Folder::good().with(&format!("connectors/{name}"), connector).problem_of("");
+        let connector =
+            CONNECTOR.replace("{ env = \"CONNECTOR_IDP__SECRET\" }", "{ file = \"x\" }");
+        let (file, _, text) =
+            Folder::good().with(&format!("connectors/{name}"), connector).problem_of("");
         assert_eq!(file, format!("connectors/{name}"));
         assert!(text.contains("rename it"));
     }
-    Folder::good().with("connectors/.draft.toml", "x").with("connectors/b.toml.template", "x").loaded();
+    Folder::good()
+        .with("connectors/.draft.toml", "x")
+        .with("connectors/b.toml.template", "x")
+        .loaded();
 }
 
 #[test]
@@ -773,7 +1211,11 @@ fn without_connectors_the_hub_starts_and_warns() {
 #[test]
 fn all_problems_are_told_at_once() {
     let problems = Folder::good()
-        .edit("passerelle.toml", "platform", "typo_one = 1\ntypo_two = 2\nsandbox = \"no\"\nplatform")
+        .edit(
+            "passerelle.toml",
+            "platform",
+            "typo_one = 1\ntypo_two = 2\nsandbox = \"no\"\nplatform",
+        )
         .edit("service-providers/sp.toml", "https://sp.example.org/\"", "nowhere\"")
         .with("service-providers/broken.toml", "client_id = ")
         .with("theme.toml", "")
@@ -798,11 +1240,20 @@ fn secret_value_never_appears_in_an_error() {
         Folder::good().variable("PASSERELLE_PLATFORM", VALUE),
         Folder::good().variable("PASSERELLE_PUBLIC__LISTEN", VALUE),
         Folder::good().variable("PASSERELLE_LIMITS__WORKERS", VALUE),
-        Folder::good().variable("PASSERELLE_BASE_URL", &format!("https://me:{VALUE}@sp.example.org/x")),
+        Folder::good()
+            .variable("PASSERELLE_BASE_URL", &format!("https://me:{VALUE}@sp.example.org/x")),
         Folder::good().variable("SUBJECT_KEY", VALUE),
         Folder::good().variable("SERVICE_PROVIDER_SP__SECRET", VALUE),
-        Folder::good().edit("passerelle.toml", "platform =", &format!("subject_key = {VALUE}\nplatform =")),
-        Folder::good().edit("passerelle.toml", "platform =", &format!("subject_key = \"{VALUE}\nplatform =")),
+        Folder::good().edit(
+            "passerelle.toml",
+            "platform =",
+            &format!("subject_key = {VALUE}\nplatform ="),
+        ),
+        Folder::good().edit(
+            "passerelle.toml",
+            "platform =",
+            &format!("subject_key = \"{VALUE}\nplatform ="),
+        ),
         Folder::good().edit("passerelle.toml", "SUBJECT_KEY", VALUE),
         Folder::good().edit("service-providers/sp.toml", "SERVICE_PROVIDER_SP__SECRET", VALUE),
         Folder::good().edit(
@@ -810,15 +1261,45 @@ fn secret_value_never_appears_in_an_error() {
             "env = \"SERVICE_PROVIDER_SP__SECRET\"",
             &format!("sha256 = \"{VALUE}\""),
         ),
-        Folder::good().edit("service-providers/sp.toml", "env = \"SERVICE_PROVIDER_SP__SECRET\"", &format!("file = \"{VALUE}\"")),
-        Folder::good().edit("service-providers/sp.toml", "https://sp.", &format!("https://me:{VALUE}@sp.")),
-        Folder::good().edit("connectors/idp.toml", "{ env = \"CONNECTOR_IDP__SECRET\" }", &text(VALUE)),
-        Folder::good().edit("connectors/idp.toml", "{ env = \"CONNECTOR_IDP__SECRET\" }", "7777777"),
-        Folder::good().edit("connectors/idp.toml", "https://idp.", &format!("https://me:{VALUE}@idp.")),
-        Folder::good().edit("connectors/idp.toml", "[acr]", &format!("assumed_level = \"{VALUE}\"\n[acr]")),
+        Folder::good().edit(
+            "service-providers/sp.toml",
+            "env = \"SERVICE_PROVIDER_SP__SECRET\"",
+            &format!("file = \"{VALUE}\""),
+        ),
+        Folder::good().edit(
+            "service-providers/sp.toml",
+            "https://sp.",
+            &format!("https://me:{VALUE}@sp."),
+        ),
+        Folder::good().edit(
+            "connectors/idp.toml",
+            "{ env = \"CONNECTOR_IDP__SECRET\" }",
+            &text(VALUE),
+        ),
+        Folder::good().edit(
+            "connectors/idp.toml",
+            "{ env = \"CONNECTOR_IDP__SECRET\" }",
+            "7777777",
+        ),
+        Folder::good().edit(
+            "connectors/idp.toml",
+            "https://idp.",
+            &format!("https://me:{VALUE}@idp."),
+        ),
+        Folder::good().edit(
+            "connectors/idp.toml",
+            "[acr]",
+            &format!("assumed_level = \"{VALUE}\"\n[acr]"),
+        ),
         Folder::good().edit("connectors/idp.toml", "\"hub\"", &format!("[\"{VALUE}\"]")),
     ];
-    for from in ["\"standard\"", "{ env = \"SUBJECT_KEY\" }", "\"127.0.0.1:8080\"", "\"provider\"", "\"connectors\""] {
+    for from in [
+        "\"standard\"",
+        "{ env = \"SUBJECT_KEY\" }",
+        "\"127.0.0.1:8080\"",
+        "\"provider\"",
+        "\"connectors\"",
+    ] {
         folders.push(Folder::good().edit("passerelle.toml", from, &text(VALUE)));
         folders.push(Folder::good().edit("passerelle.toml", from, "7777777"));
     }
@@ -826,14 +1307,26 @@ fn secret_value_never_appears_in_an_error() {
         let result = folder.load();
         assert!(result.is_err(), "folder {index} must be refused");
         // A mistyped folder's name is the one value that a message needs; it is the folder itself that is missing.
-        let problems: Vec<Problem> =
-            result.as_ref().unwrap_err().iter().filter(|p| !p.what.starts_with("the folder")).cloned().collect();
-        let seen = format!("{}{problems:?}", report(&Err(problems.clone()), crate::env::Timestamp::default()));
+        let problems: Vec<Problem> = result
+            .as_ref()
+            .unwrap_err()
+            .iter()
+            .filter(|p| !p.what.starts_with("the folder"))
+            .cloned()
+            .collect();
+        let seen = format!(
+            "{}{problems:?}",
+            report(&Err(problems.clone()), crate::env::Timestamp::default())
+        );
         assert!(!seen.contains("7777777"), "folder {index}: {seen}");
     }
     let loaded = Folder::good().loaded();
     let seen = format!("{loaded:?}");
-    assert!(!seen.contains(CLIENT_SECRET) && !seen.contains(SUBJECT_KEY) && !seen.contains("idp-secret"));
+    assert!(
+        !seen.contains(CLIENT_SECRET)
+            && !seen.contains(SUBJECT_KEY)
+            && !seen.contains("idp-secret")
+    );
 }
 
 #[test]
@@ -853,14 +1346,21 @@ fn variables_win_over_the_file_and_are_typed() {
     assert!(loaded.settings.choice.hide_unavailable);
     assert_eq!(loaded.settings.choice.order.len(), 2);
     assert_eq!(loaded.settings.lifetimes.login_seconds, Some(900));
-    assert_eq!((loaded.settings.home_country.as_str(), loaded.settings.cookie_prefix.as_str()), ("01234", "true"));
+    assert_eq!(
+        (loaded.settings.home_country.as_str(), loaded.settings.cookie_prefix.as_str()),
+        ("01234", "true")
+    );
 }
 
 #[test]
 fn a_bad_variable_is_named_in_full() {
     let rows = [
         ("PASSERELLE_HTTP__PROT", "1", "is not a setting"),
-        ("PASSERELLE_PUBLIC__PROT", "1", "known here: CLIENT_ADDRESS_HEADER, LISTEN, MAX_CONNECTIONS"),
+        (
+            "PASSERELLE_PUBLIC__PROT",
+            "1",
+            "known here: CLIENT_ADDRESS_HEADER, LISTEN, MAX_CONNECTIONS",
+        ),
         ("PASSERELLE_PUBLIC", "1", "one by one"),
         ("PASSERELLE_LIMITS__WORKERS", "many", "must be a whole number"),
         ("PASSERELLE_LIMITS__WORKERS", "2000", "from 0 to 1024"),
@@ -889,14 +1389,18 @@ fn secrets_come_from_files_too_and_two_may_be_valid() {
         .with("sp.secret", format!("{CLIENT_SECRET}\r\n"))
         .edit("service-providers/sp.toml", "{ env = \"SERVICE_PROVIDER_SP__SECRET\" }", &both)
         .loaded();
-    let expected = [crate::digest::sha256(CLIENT_SECRET.as_bytes()), crate::digest::sha256(b"test")];
+    let expected =
+        [crate::digest::sha256(CLIENT_SECRET.as_bytes()), crate::digest::sha256(b"test")];
     let secrets = &loaded.service_providers.get("sp").unwrap().secrets;
     assert_eq!(secrets.iter().map(|secret| secret.sha256).collect::<Vec<_>>(), expected);
 }
 
 #[test]
 fn who_signs_needs_a_key_of_its_own_algorithm_and_no_secret() {
-    let key = josekit::jwk::Jwk::generate_ec_key(josekit::jwk::alg::ec::EcCurve::P256).unwrap().to_public_key().unwrap();
+    let key = josekit::jwk::Jwk::generate_ec_key(josekit::jwk::alg::ec::EcCurve::P256)
+        .unwrap()
+        .to_public_key()
+        .unwrap();
     let set = serde_json::json!({ "keys": [key.as_ref()] }).to_string();
     let of = |alg: &str| {
         let lines = format!("{SIGNS}\njwks = {{ file = \"sp.jwks\" }}\n{alg}");
@@ -920,9 +1424,17 @@ fn a_chain_of_secrets_with_dates_is_good_and_told_about_when_none_is_valid() {
         { env = "SERVICE_PROVIDER_SP__SECRET", not_before = 2027-02-01T00:00:00Z, not_after = 2027-04-01T00:00:00Z },
         { env = "SERVICE_PROVIDER_SP__SECRET", not_before = 2027-03-01T00:00:00Z, not_after = 2027-05-01T00:00:00Z },
     ]"#;
-    let loaded = Folder::good().edit("service-providers/sp.toml", "[{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]", chain).loaded();
-    let at = |text: &str| Timestamp::from_millis(chrono::DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis() as u64);
-    let told = |now| loaded.warnings_at(now).any(|warning| warning.key == "secrets" && warning.line.is_some());
+    let loaded = Folder::good()
+        .edit("service-providers/sp.toml", "[{ env = \"SERVICE_PROVIDER_SP__SECRET\" }]", chain)
+        .loaded();
+    let at = |text: &str| {
+        Timestamp::from_millis(
+            chrono::DateTime::parse_from_rfc3339(text).unwrap().timestamp_millis() as u64,
+        )
+    };
+    let told = |now| {
+        loaded.warnings_at(now).any(|warning| warning.key == "secrets" && warning.line.is_some())
+    };
     for (now, expected) in [
         ("2026-12-31T23:59:59Z", true),
         ("2027-01-01T00:00:00Z", false),
@@ -931,26 +1443,39 @@ fn a_chain_of_secrets_with_dates_is_good_and_told_about_when_none_is_valid() {
     ] {
         assert_eq!(told(at(now)), expected, "{now}");
     }
-    assert!(report(&Ok(loaded.clone()), at("2027-06-01T00:00:00Z")).contains("holds no secret that is valid now"));
+    assert!(
+        report(&Ok(loaded.clone()), at("2027-06-01T00:00:00Z"))
+            .contains("holds no secret that is valid now")
+    );
 }
 
 #[test]
 fn a_pale_accent_is_refused_and_a_false_logo_too() {
     let theme = include_str!("../../config/theme.toml");
-    let folder = || Folder::good().edit("passerelle.toml", "identity_source", "theme = \"theme.toml\"\nidentity_source");
+    let folder = || {
+        Folder::good().edit(
+            "passerelle.toml",
+            "identity_source",
+            "theme = \"theme.toml\"\nidentity_source",
+        )
+    };
     let pale = theme.replace("#0b4f8a", "#8aa0b0");
     let (file, key, text) = folder().with("theme.toml", pale).problem();
     assert_eq!((file.as_str(), key.as_str()), ("theme.toml", "accent.light"));
     assert!(text.contains("4.5"), "{text}");
     let logo = theme.replace("# logo", "logo");
     assert_eq!(folder().with("theme.toml", &logo).with("logo.svg", "<html>").problem().1, "logo");
-    let loaded = folder().with("theme.toml", &logo).with("logo.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>").loaded();
+    let loaded = folder()
+        .with("theme.toml", &logo)
+        .with("logo.svg", "<svg xmlns=\"http://www.w3.org/2000/svg\"/>")
+        .loaded();
     assert_eq!(loaded.theme.logo.unwrap().media_type, "image/svg+xml");
 }
 
 #[test]
 fn the_scopes_table_is_data() {
-    let folder = Folder::good().with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"shoe_size\"]\n");
+    let folder = Folder::good()
+        .with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"shoe_size\"]\n");
     let (file, key, _) = folder.problem();
     assert_eq!((file.as_str(), key.as_str()), ("scopes.toml", "scopes.email"));
 }
@@ -962,14 +1487,21 @@ fn the_table_of_openid_connect_is_data_too() {
         ("openid = [\"sub\"]\nemail = [\"shoe_size\"]", "openid.email"),
         ("openid = [\"sub\"]\n\"a b\" = [\"email\"]", "openid.a b"),
     ] {
-        let folder =
-            Folder::good().with("scopes.toml", format!("[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n[openid]\n{rows}\n"));
+        let folder = Folder::good().with(
+            "scopes.toml",
+            format!("[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n[openid]\n{rows}\n"),
+        );
         assert_eq!(folder.problem().1, key, "{rows}");
     }
     // The specification's table has the specification's claims only.
-    let folder = Folder::good().with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\", \"email_verified\"]\n");
+    let folder = Folder::good().with(
+        "scopes.toml",
+        "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\", \"email_verified\"]\n",
+    );
     assert_eq!(folder.problem().1, "scopes.email");
-    let loaded = Folder::good().with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n").loaded();
+    let loaded = Folder::good()
+        .with("scopes.toml", "[scopes]\nopenid = [\"sub\"]\nemail = [\"email\"]\n")
+        .loaded();
     assert!(loaded.scopes.openid.contains_key("phone"), "without [openid], the built-in one");
 }
 
@@ -984,7 +1516,8 @@ fn what_plain_openid_connect_registers_by_default() {
     use crate::protocol::alg::SigningAlg::{ES256, RS256};
     assert_eq!(service(""), (ES256, Some(ES256)));
     assert_eq!(service("rules = \"openid\"\nconsent = \"none\""), (RS256, None));
-    let named = "id_token_signed_response_alg = \"ES256\"\nuserinfo_signed_response_alg = \"RS256\"";
+    let named =
+        "id_token_signed_response_alg = \"ES256\"\nuserinfo_signed_response_alg = \"RS256\"";
     assert_eq!(service(&format!("rules = \"openid\"\n{named}")), (ES256, Some(RS256)));
 }
 
@@ -996,19 +1529,27 @@ fn where_a_secret_goes_that_no_method_is_registered_for() {
         Federation::of(&loaded).service(&"sp".into()).unwrap().authentication.clone()
     };
     use crate::config::federation::Authentication::{Secret, SecretBasic, SecretPost};
-    let (post, basic) = ["post", "basic"].map(|by| format!("token_endpoint_auth_method = \"client_secret_{by}\"")).into();
+    let (post, basic) = ["post", "basic"]
+        .map(|by| format!("token_endpoint_auth_method = \"client_secret_{by}\""))
+        .into();
     assert!(matches!(authentication(""), SecretPost(_)), "the federation's way");
     assert!(matches!(authentication(&basic), SecretBasic(_)));
-    assert!(matches!(authentication("rules = \"openid\""), Secret(_)), "as ordinary libraries do it");
+    assert!(
+        matches!(authentication("rules = \"openid\""), Secret(_)),
+        "as ordinary libraries do it"
+    );
     assert!(matches!(authentication(&format!("rules = \"openid\"\n{post}")), SecretPost(_)));
     assert!(matches!(authentication(&format!("rules = \"openid\"\n{basic}")), SecretBasic(_)));
 }
 
 #[test]
 fn the_high_platform_refuses_plain_openid_connect() {
-    let settings = SETTINGS.replace("\"standard\"", "\"high\"").replace("identity_source = \"provider\"\n", "");
+    let settings = SETTINGS
+        .replace("\"standard\"", "\"high\"")
+        .replace("identity_source = \"provider\"\n", "");
     let service = SERVICE.replace("client_id = \"sp\"", "client_id = \"sp\"\nrules = \"openid\"");
-    let folder = Folder::good().with("passerelle.toml", settings).with("service-providers/sp.toml", service);
+    let folder =
+        Folder::good().with("passerelle.toml", settings).with("service-providers/sp.toml", service);
     let problems = folder.load().unwrap_err();
     let told = problems.iter().find(|problem| problem.key == "rules").unwrap().to_string();
     assert!(told.contains("remove it and follow the specification"), "{told}");

@@ -15,11 +15,20 @@ pub fn in_language<'a>(texts: &'a BTreeMap<String, String>, language: &str) -> &
 }
 
 /// At least one language; tags of two or three letters; texts of 1 to 100 characters without control characters.
-pub fn check(source: &Source, key: &str, texts: &BTreeMap<String, String>, problems: &mut Vec<Problem>) {
+pub fn check(
+    source: &Source,
+    key: &str,
+    texts: &BTreeMap<String, String>,
+    problems: &mut Vec<Problem>,
+) {
     if texts.is_empty() {
         problems.push(source.problem(key, "has no language", "write { fr = \"…\", en = \"…\" }"));
     }
-    problems.extend(flaws(key, texts, 100).into_iter().map(|flaw| source.problem(&flaw.key, flaw.what, flaw.mend)));
+    problems.extend(
+        flaws(key, texts, 100)
+            .into_iter()
+            .map(|flaw| source.problem(&flaw.key, flaw.what, flaw.mend)),
+    );
 }
 
 /// The same for any number of languages and texts of `most` characters, wherever they were written.
@@ -28,7 +37,11 @@ pub fn flaws(key: &str, texts: &BTreeMap<String, String>, most: usize) -> Vec<Fl
     for (tag, text) in texts {
         let key = format!("{key}.{tag}");
         if !(2..=3).contains(&tag.len()) || !tag.bytes().all(|c| c.is_ascii_lowercase()) {
-            flaws.push(Flaw::new(&key, "is not a language", "use a language's two letters, as fr or en"));
+            flaws.push(Flaw::new(
+                &key,
+                "is not a language",
+                "use a language's two letters, as fr or en",
+            ));
         }
         flaws.extend(flaw(&key, text, most));
     }
@@ -37,7 +50,8 @@ pub fn flaws(key: &str, texts: &BTreeMap<String, String>, most: usize) -> Vec<Fl
 
 /// One text of 1 to `most` characters in one line.
 pub fn flaw(key: &str, text: &str, most: usize) -> Option<Flaw> {
-    let bad = text.trim().is_empty() || text.chars().count() > most || text.chars().any(char::is_control);
+    let bad =
+        text.trim().is_empty() || text.chars().count() > most || text.chars().any(char::is_control);
     let mend = || format!("write 1 to {most} plain characters");
     bad.then(|| Flaw::new(key, "is empty, too long or holds control characters", mend()))
 }

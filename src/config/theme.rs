@@ -87,7 +87,9 @@ pub fn built_in(problems: &mut Vec<Problem>) -> Option<Theme> {
 
 /// A theme that is part of the program: the built-in one, or that of an embedded demo. Its logo counts from nowhere.
 pub fn embedded(text: &str, problems: &mut Vec<Problem>) -> Option<Theme> {
-    let source = Source::parse(Path::new("(built-in theme)"), text).map_err(|problem| problems.push(problem)).ok()?;
+    let source = Source::parse(Path::new("(built-in theme)"), text)
+        .map_err(|problem| problems.push(problem))
+        .ok()?;
     checked(&source, Path::new(""), problems)
 }
 
@@ -110,29 +112,54 @@ fn checked(source: &Source, folder: &Path, problems: &mut Vec<Problem>) -> Optio
             None
         }
     };
-    (problems.len() == before).then_some(Theme { name: file.name, accent: file.accent, logo, footer: file.footer })
+    (problems.len() == before).then_some(Theme {
+        name: file.name,
+        accent: file.accent,
+        logo,
+        footer: file.footer,
+    })
 }
 
-fn check_accent(source: &Source, key: &str, accent: &Accent, grounds: [&str; 2], mend: &str, problems: &mut Vec<Problem>) {
+fn check_accent(
+    source: &Source,
+    key: &str,
+    accent: &Accent,
+    grounds: [&str; 2],
+    mend: &str,
+    problems: &mut Vec<Problem>,
+) {
     let mut colour = |name: &str, text: &str| {
         let found = luminance(text);
         if found.is_none() {
-            problems.push(source.problem(&format!("{key}.{name}"), "is not a colour", "write # and six hex digits, as #0b5fa5"));
+            problems.push(source.problem(
+                &format!("{key}.{name}"),
+                "is not a colour",
+                "write # and six hex digits, as #0b5fa5",
+            ));
         }
         found
     };
-    let (background, text) = (colour("background", &accent.background), colour("text", &accent.text));
+    let (background, text) =
+        (colour("background", &accent.background), colour("text", &accent.text));
     let (Some(background), Some(text)) = (background, text) else { return };
     // Rounded down: 4.49 must not read as 4.5.
     let words = |ratio: f64| format!("{:.1}", (ratio * 10.0).floor() / 10.0);
     let on_it = contrast(background, text);
     if on_it < CONTRAST {
         let what = format!("has a contrast of {} between background and text", words(on_it));
-        problems.push(source.problem(key, what, "darken one or lighten the other until it is 4.5 or more (WCAG 2.2, 1.4.3)"));
+        problems.push(source.problem(
+            key,
+            what,
+            "darken one or lighten the other until it is 4.5 or more (WCAG 2.2, 1.4.3)",
+        ));
         return;
     }
     // Links and plain buttons are written in the accent colour.
-    let on_page = grounds.into_iter().filter_map(luminance).map(|ground| contrast(background, ground)).fold(f64::MAX, f64::min);
+    let on_page = grounds
+        .into_iter()
+        .filter_map(luminance)
+        .map(|ground| contrast(background, ground))
+        .fold(f64::MAX, f64::min);
     if on_page < CONTRAST {
         let what = format!("has a contrast of {} against the page", words(on_page));
         let mend = format!("{mend} it until it is 4.5 or more (WCAG 2.2, 1.4.3)");
@@ -147,7 +174,9 @@ fn contrast(one: f64, other: f64) -> f64 {
 
 /// WCAG 2.2, "relative luminance", of `#rrggbb`.
 fn luminance(colour: &str) -> Option<f64> {
-    let digits = colour.strip_prefix('#').filter(|digits| digits.len() == 6 && digits.bytes().all(|c| c.is_ascii_hexdigit()))?;
+    let digits = colour
+        .strip_prefix('#')
+        .filter(|digits| digits.len() == 6 && digits.bytes().all(|c| c.is_ascii_hexdigit()))?;
     let channel = |at: usize| {
         let value = f64::from(u8::from_str_radix(digits.get(at..at + 2)?, 16).ok()?) / 255.0;
         Some(if value <= 0.04045 { value / 12.92 } else { ((value + 0.055) / 1.055).powf(2.4) })

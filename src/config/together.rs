@@ -26,12 +26,22 @@ pub struct Party<'a> {
 impl<'a> Party<'a> {
     pub fn of_service(source: &'a Source, file: &'a ServiceProvider) -> Self {
         let ServiceProvider { client_id, sector, subject_key_version, .. } = file;
-        Self { source, client_id, sector: sector.as_deref(), subject_key_version: *subject_key_version }
+        Self {
+            source,
+            client_id,
+            sector: sector.as_deref(),
+            subject_key_version: *subject_key_version,
+        }
     }
 
     pub fn of_data_provider(source: &'a Source, file: &'a DataProvider) -> Self {
         let DataProvider { client_id, sector, subject_key_version, .. } = file;
-        Self { source, client_id, sector: sector.as_deref(), subject_key_version: *subject_key_version }
+        Self {
+            source,
+            client_id,
+            sector: sector.as_deref(),
+            subject_key_version: *subject_key_version,
+        }
     }
 }
 
@@ -73,13 +83,17 @@ pub fn duplicates(parties: &[Party<'_>]) -> Vec<Conflict> {
 
 /// Several share a sector only if each file says so (decisions 7): nobody's sector is another's bare client_id.
 pub fn sectors(parties: &[Party<'_>]) -> Vec<Conflict> {
-    let undeclared: BTreeMap<&str, &Party<'_>> =
-        parties.iter().filter(|party| party.sector.is_none()).map(|party| (party.client_id.as_str(), party)).collect();
+    let undeclared: BTreeMap<&str, &Party<'_>> = parties
+        .iter()
+        .filter(|party| party.sector.is_none())
+        .map(|party| (party.client_id.as_str(), party))
+        .collect();
     let mut found = Vec::new();
     for party in parties {
         let Some(sector) = party.sector else { continue };
         if let Some(other) = undeclared.get(sector) {
-            let what = format!("is the sector of {sector}, whose file does not say that it shares it");
+            let what =
+                format!("is the sector of {sector}, whose file does not say that it shares it");
             let mend = format!("write sector = \"{sector}\" there too, or choose another name");
             let problem = party.source.problem("sector", what, mend);
             found.push(Conflict::new(problem, [other.source.path(), party.source.path()]));
@@ -97,8 +111,10 @@ pub fn key_versions(parties: &[Party<'_>], keys: &SubjectKeys) -> Vec<Conflict> 
     for party in parties {
         let version = party.subject_key_version.unwrap_or(newest);
         if !keys.contains_key(&version) {
-            let mend = format!("write one of: {known}; or add the key to subject_keys in passerelle.toml");
-            let problem = party.source.problem("subject_key_version", "is a version that no key has", mend);
+            let mend =
+                format!("write one of: {known}; or add the key to subject_keys in passerelle.toml");
+            let problem =
+                party.source.problem("subject_key_version", "is a version that no key has", mend);
             found.push(Conflict::new(problem, [party.source.path()]));
             continue;
         }
@@ -109,7 +125,9 @@ pub fn key_versions(parties: &[Party<'_>], keys: &SubjectKeys) -> Vec<Conflict> 
                 "is {version}, and {other} in {}, which shares the sector: one person would have two sub",
                 first.source.file()
             );
-            let mend = format!("write subject_key_version = {other} here, or the same other version in every file of the sector");
+            let mend = format!(
+                "write subject_key_version = {other} here, or the same other version in every file of the sector"
+            );
             let problem = party.source.problem("subject_key_version", what, mend);
             found.push(Conflict::new(problem, [first.source.path(), party.source.path()]));
         }
@@ -119,11 +137,18 @@ pub fn key_versions(parties: &[Party<'_>], keys: &SubjectKeys) -> Vec<Conflict> 
 
 /// The file `ID.secret` of the configuration folder belongs to one file alone: where files of two kinds have the same name,
 /// the first kind keeps it. Otherwise a connector of the right name would send a service provider's secret away.
-pub fn shared_secrets<'a>(sources: impl IntoIterator<Item = &'a Source>, folder: &Path) -> Vec<Conflict> {
+pub fn shared_secrets<'a>(
+    sources: impl IntoIterator<Item = &'a Source>,
+    folder: &Path,
+) -> Vec<Conflict> {
     let mut found = Vec::new();
     let mut seen: BTreeMap<&OsStr, &Source> = BTreeMap::new();
     for source in sources {
-        let Some((id, key)) = source.path().file_stem().zip(secret_rules::single_reference(source, folder)) else { continue };
+        let Some((id, key)) =
+            source.path().file_stem().zip(secret_rules::single_reference(source, folder))
+        else {
+            continue;
+        };
         match seen.get(id) {
             None => {
                 seen.insert(id, source);
@@ -131,7 +156,10 @@ pub fn shared_secrets<'a>(sources: impl IntoIterator<Item = &'a Source>, folder:
             Some(first) => {
                 let what = format!("names the secret of {}, which has the same name", first.file());
                 let mend = "put this one into a folder of its own, as docs/secrets.md says";
-                found.push(Conflict::new(source.problem(&key, what, mend), [first.path(), source.path()]));
+                found.push(Conflict::new(
+                    source.problem(&key, what, mend),
+                    [first.path(), source.path()],
+                ));
             }
         }
     }
@@ -161,6 +189,10 @@ pub fn known_scopes(
     for (index, _) in granted.iter().enumerate().filter(|(_, scope)| !table.contains_key(*scope)) {
         let known = table.keys().map(Scope::as_str).collect::<Vec<_>>().join(", ");
         let mend = format!("add it to [{name}] of scopes.toml, or use one of: {known}");
-        problems.push(source.problem(&format!("scopes[{index}]"), "is granted, but the scopes table does not know it", mend));
+        problems.push(source.problem(
+            &format!("scopes[{index}]"),
+            "is granted, but the scopes table does not know it",
+            mend,
+        ));
     }
 }

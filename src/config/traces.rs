@@ -74,7 +74,12 @@ pub enum Propagate {
 /// Headers of each call to the collector: by reference in the file, as they are sent here.
 pub type TraceHeaders = BTreeMap<String, Secret<String>>;
 
-pub(super) fn check(source: &Source, traces: &Traces, context: &Context<'_>, problems: &mut Vec<Problem>) -> TraceHeaders {
+pub(super) fn check(
+    source: &Source,
+    traces: &Traces,
+    context: &Context<'_>,
+    problems: &mut Vec<Problem>,
+) -> TraceHeaders {
     let http = if traces.insecure_http { Http::Anywhere } else { Http::Nowhere };
     if let Some(endpoint) = &traces.endpoint
         && let Err((what, mend)) = address::without_query(endpoint, http)
@@ -83,11 +88,25 @@ pub(super) fn check(source: &Source, traces: &Traces, context: &Context<'_>, pro
     }
     problems.extend(source.not_hosts("traces.internal_hosts", &traces.internal_hosts));
     if !(0.0..=1.0).contains(&traces.sample_ratio) {
-        problems.push(source.problem("traces.sample_ratio", "is no share", "write a number from 0 to 1, as 0.1"));
+        problems.push(source.problem(
+            "traces.sample_ratio",
+            "is no share",
+            "write a number from 0 to 1, as 0.1",
+        ));
     }
-    within(source, "traces.queue_spans", u64::try_from(traces.queue_spans).unwrap_or(u64::MAX), (128, 1_000_000), problems);
+    within(
+        source,
+        "traces.queue_spans",
+        u64::try_from(traces.queue_spans).unwrap_or(u64::MAX),
+        (128, 1_000_000),
+        problems,
+    );
     if traces.service_name.is_empty() {
-        problems.push(source.problem("traces.service_name", "is empty", "name this hub, or remove the key"));
+        problems.push(source.problem(
+            "traces.service_name",
+            "is empty",
+            "name this hub, or remove the key",
+        ));
     }
     if traces.resource.contains_key("service.name") {
         let mend = "write it as traces.service_name";
@@ -97,14 +116,22 @@ pub(super) fn check(source: &Source, traces: &Traces, context: &Context<'_>, pro
     for (name, reference) in &traces.headers {
         let key = format!("traces.headers.{name}");
         if name.is_empty() || !name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-') {
-            problems.push(source.problem(&key, "is no header's name", "use letters, digits and hyphens, as Authorization"));
+            problems.push(source.problem(
+                &key,
+                "is no header's name",
+                "use letters, digits and hyphens, as Authorization",
+            ));
             continue;
         }
         match secrets::resolve(source, &key, reference, context) {
             Ok(value) if value.reveal().bytes().all(|c| c == b' ' || c.is_ascii_graphic()) => {
                 headers.insert(name.clone(), value);
             }
-            Ok(_) => problems.push(source.problem(&key, "leads to text that no header can carry", "use visible ASCII")),
+            Ok(_) => problems.push(source.problem(
+                &key,
+                "leads to text that no header can carry",
+                "use visible ASCII",
+            )),
             Err(problem) => problems.push(problem),
         }
     }

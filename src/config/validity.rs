@@ -40,7 +40,12 @@ impl Validity {
     }
 
     /// Reads the two dates that stand below `key`.
-    pub fn read(source: &Source, key: &str, not_before: Option<&str>, not_after: Option<&str>) -> Result<Self, Problem> {
+    pub fn read(
+        source: &Source,
+        key: &str,
+        not_before: Option<&str>,
+        not_after: Option<&str>,
+    ) -> Result<Self, Problem> {
         Self::between(("not_before", not_before), ("not_after", not_after))
             .map_err(|flaw| source.problem(&format!("{key}.{}", flaw.key), flaw.what, flaw.mend))
     }
@@ -95,7 +100,9 @@ pub fn in_rfc3339(at: Timestamp) -> String {
 /// The first of them at whose beginning more than `most` are valid.
 pub fn first_beyond(most: usize, validities: &[Validity]) -> Option<usize> {
     // Validity only grows where one begins, so it is enough to look there.
-    let crowded = |at: Timestamp| validities.iter().filter(|other| other.at(at) == Standing::Valid).count() > most;
+    let crowded = |at: Timestamp| {
+        validities.iter().filter(|other| other.at(at) == Standing::Valid).count() > most
+    };
     validities.iter().position(|one| crowded(one.not_before.unwrap_or_default()))
 }
 
@@ -137,9 +144,15 @@ mod tests {
         let open = Validity::default();
         assert_eq!(first_beyond(2, &[open, open]), None);
         assert_eq!(first_beyond(2, &[open, open, open]), Some(0));
-        let chain = [between(None, Some(20)), between(Some(10), Some(30)), between(Some(20), Some(40)), between(Some(30), None)];
+        let chain = [
+            between(None, Some(20)),
+            between(Some(10), Some(30)),
+            between(Some(20), Some(40)),
+            between(Some(30), None),
+        ];
         assert_eq!(first_beyond(2, &chain), None, "each begins where another ends");
-        let crowded = [between(None, Some(21)), between(Some(10), Some(30)), between(Some(20), None)];
+        let crowded =
+            [between(None, Some(21)), between(Some(10), Some(30)), between(Some(20), None)];
         assert_eq!(first_beyond(2, &crowded), Some(2));
     }
 
@@ -156,7 +169,15 @@ mod tests {
     fn a_moment_needs_its_zone() {
         assert_eq!(parse("1970-01-01T01:00:10+01:00"), Some(AT(10)));
         assert_eq!(parse("1970-01-01 00:00:10.250Z"), Some(Timestamp::from_millis(10_250)));
-        for bad in ["1970-01-01T00:00:10", "1970-01-01", "00:00:10", "1969-12-31T23:59:59Z", "2027-02-30T00:00:00Z", "soon", ""] {
+        for bad in [
+            "1970-01-01T00:00:10",
+            "1970-01-01",
+            "00:00:10",
+            "1969-12-31T23:59:59Z",
+            "2027-02-30T00:00:00Z",
+            "soon",
+            "",
+        ] {
             assert_eq!(parse(bad), None, "{bad}");
         }
     }

@@ -11,8 +11,9 @@ use std::sync::{Mutex, PoisonError};
 use http::header::{ACCEPT, AUTHORIZATION};
 use openidconnect::core::{CoreClient, CoreErrorResponseType, CoreTokenType};
 use openidconnect::{
-    AsyncHttpClient, AuthorizationCode, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse, OAuth2TokenResponse,
-    PkceCodeVerifier, RedirectUrl, RequestTokenError, StandardErrorResponse, TokenUrl,
+    AsyncHttpClient, AuthorizationCode, EndpointNotSet, EndpointSet, HttpRequest, HttpResponse,
+    OAuth2TokenResponse, PkceCodeVerifier, RedirectUrl, RequestTokenError, StandardErrorResponse,
+    TokenUrl,
 };
 use serde_json::{Map, Value};
 use url::Url;
@@ -28,7 +29,8 @@ use crate::telemetry::trace;
 
 /// The crate's client with authorization and token endpoints. Its key set stays empty: ID tokens are opened by
 /// `token::verify`.
-pub type Client = CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
+pub type Client =
+    CoreClient<EndpointSet, EndpointNotSet, EndpointNotSet, EndpointNotSet, EndpointSet>;
 
 /// What can be said of a callback before anything is called: whose answer it is, then whether it is a refusal.
 /// `issuer` and `client_id` are the connector's own, as its file has them now.
@@ -44,10 +46,16 @@ pub fn judge_arrival(
     // RFC 9207, 2.4: compared before all else, an error answer included. Stops a mix-up of identity providers.
     match &arrival.iss {
         Some(iss) if *iss != attempt.left.issuer => {
-            return Err(ConnectorFault::new(ErrorCode::IdpIssWrong, "iss is not the issuer to which the browser was sent"));
+            return Err(ConnectorFault::new(
+                ErrorCode::IdpIssWrong,
+                "iss is not the issuer to which the browser was sent",
+            ));
         }
         None if attempt.left.iss_expected => {
-            return Err(ConnectorFault::new(ErrorCode::IdpIssMissing, "iss is announced and missing"));
+            return Err(ConnectorFault::new(
+                ErrorCode::IdpIssMissing,
+                "iss is announced and missing",
+            ));
         }
         _ => {}
     }
@@ -58,13 +66,20 @@ pub fn judge_arrival(
         ));
     }
     if let Some(error) = arrival.error {
-        let code = if error == "access_denied" { ErrorCode::IdpDenied } else { ErrorCode::IdpError };
+        let code =
+            if error == "access_denied" { ErrorCode::IdpDenied } else { ErrorCode::IdpError };
         let description = arrival.error_description.unwrap_or_default();
-        return Err(ConnectorFault::new(code, format!("error={} {}", printable(&error, 64), printable(&description, 200))));
+        return Err(ConnectorFault::new(
+            code,
+            format!("error={} {}", printable(&error, 64), printable(&description, 200)),
+        ));
     }
     match arrival.code {
         Some(code) if !code.reveal().is_empty() => Ok(code),
-        _ => Err(ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there")),
+        _ => Err(ConnectorFault::new(
+            ErrorCode::IdpCallbackMalformed,
+            "neither code nor error is there",
+        )),
     }
 }
 
@@ -112,10 +127,10 @@ async fn request_token(
     proof: Vec<(&'static str, String)>,
 ) -> Result<Granted, ConnectorFault> {
     let internal = |why: &str| ConnectorFault::new(ErrorCode::Internal, why);
-    let redirect_uri =
-        RedirectUrl::new(binding.redirect_uri.to_owned()).map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
-    let token_endpoint =
-        TokenUrl::new(binding.token_endpoint.to_owned()).map_err(|_| internal("the attempt's token endpoint is not a URL"))?;
+    let redirect_uri = RedirectUrl::new(binding.redirect_uri.to_owned())
+        .map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
+    let token_endpoint = TokenUrl::new(binding.token_endpoint.to_owned())
+        .map_err(|_| internal("the attempt's token endpoint is not a URL"))?;
     let client = client.clone().set_token_uri(token_endpoint);
     let call = TokenCall { guard, id_token: Mutex::new(None) };
     let mut request = client
@@ -125,7 +140,8 @@ async fn request_token(
     for (name, value) in proof {
         request = request.add_extra_param(name, value);
     }
-    let answer = trace::span("idp token").run(request.request_async(&call)).await.map_err(fault_of)?;
+    let answer =
+        trace::span("idp token").run(request.request_async(&call)).await.map_err(fault_of)?;
     // RFC 6749, 7.1: a token of a type that we don't understand must not be used.
     if *answer.token_type() != CoreTokenType::Bearer {
         return Err(ConnectorFault::new(ErrorCode::IdpTokenType, "token_type is not Bearer"));
@@ -147,10 +163,15 @@ pub async fn redeem_made_up_code(
     proof: Vec<(&'static str, String)>,
 ) -> Result<(), ConnectorFault> {
     let token_endpoint = client.token_uri().to_string();
-    let binding = Binding { token_endpoint: &token_endpoint, redirect_uri, verifier: env.entropy().token() };
+    let binding =
+        Binding { token_endpoint: &token_endpoint, redirect_uri, verifier: env.entropy().token() };
     match request_token(client, guard, Secret::new(env.entropy().token()), binding, proof).await {
         Ok(_) => Ok(()),
-        Err(fault) if matches!(fault.code, ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused) => Ok(()),
+        Err(fault)
+            if matches!(fault.code, ErrorCode::IdpCodeRefused | ErrorCode::IdpClientRefused) =>
+        {
+            Ok(())
+        }
         Err(fault) => Err(fault),
     }
 }
@@ -169,20 +190,29 @@ pub async fn userinfo(
         .header(ACCEPT, accepted)
         .header(AUTHORIZATION, format!("Bearer {}", access_token.reveal()))
         .body(Vec::new())
-        .map_err(|_| ConnectorFault::new(ErrorCode::IdpTokenAnswer, "the access token is not printable ASCII"))?;
+        .map_err(|_| {
+            ConnectorFault::new(
+                ErrorCode::IdpTokenAnswer,
+                "the access token is not printable ASCII",
+            )
+        })?;
     let answer = trace::span("idp userinfo").run(guard.send_safe(request)).await?;
     match answer.status().as_u16() {
         200 => Ok(answer.into_body()),
-        status @ (401 | 403) => {
-            Err(ConnectorFault::new(ErrorCode::UserinfoRefused, format!("userinfo answered with status {status}")))
-        }
+        status @ (401 | 403) => Err(ConnectorFault::new(
+            ErrorCode::UserinfoRefused,
+            format!("userinfo answered with status {status}"),
+        )),
         _ => Err(ConnectorFault::of_status("userinfo", &answer)),
     }
 }
 
 /// A stranger's text for the log: printable ASCII, cut.
 pub fn printable(text: &str, longest: usize) -> String {
-    text.chars().take(longest).map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' }).collect()
+    text.chars()
+        .take(longest)
+        .map(|c| if c == ' ' || c.is_ascii_graphic() { c } else { '?' })
+        .collect()
 }
 
 /// The guarded client, which takes the ID token out of the answer before the crate sees it: it is opened by
@@ -210,35 +240,48 @@ impl TokenCall<'_> {
             400..=428 | 430..=499 => return Ok(answer),
             _ => return Err(ConnectorFault::of_status("the token endpoint", &answer)),
         }
-        let mut members = json::parse_object(answer.body())
-            .map_err(|_| ConnectorFault::new(ErrorCode::IdpTokenAnswer, "it is not a JSON object without repeated members"))?;
+        let mut members = json::parse_object(answer.body()).map_err(|_| {
+            ConnectorFault::new(
+                ErrorCode::IdpTokenAnswer,
+                "it is not a JSON object without repeated members",
+            )
+        })?;
         if members.get("access_token").and_then(Value::as_str).is_none_or(str::is_empty) {
             return Err(match members.get("error").and_then(Value::as_str) {
                 // Some refuse with status 200, as GitHub does.
                 Some(error) => refused(error),
-                None => ConnectorFault::new(ErrorCode::IdpAccessTokenMissing, "access_token is missing, empty or no string"),
+                None => ConnectorFault::new(
+                    ErrorCode::IdpAccessTokenMissing,
+                    "access_token is missing, empty or no string",
+                ),
             });
         }
         *self.id_token.lock().unwrap_or_else(PoisonError::into_inner) = members.remove("id_token");
         // Only what is used is read, so that an odd `expires_in` or `scope` breaks nothing.
-        let used: Map<String, Value> =
-            ["access_token", "token_type"].into_iter().filter_map(|name| members.remove_entry(name)).collect();
+        let used: Map<String, Value> = ["access_token", "token_type"]
+            .into_iter()
+            .filter_map(|name| members.remove_entry(name))
+            .collect();
         *answer.body_mut() = Value::Object(used).to_string().into_bytes();
         Ok(answer)
     }
 }
 
 /// The crate's errors can carry the whole answer, tokens included: nothing of them but the `error` code goes on.
-fn fault_of(error: RequestTokenError<ConnectorFault, StandardErrorResponse<CoreErrorResponseType>>) -> ConnectorFault {
+fn fault_of(
+    error: RequestTokenError<ConnectorFault, StandardErrorResponse<CoreErrorResponseType>>,
+) -> ConnectorFault {
     match error {
         RequestTokenError::Request(fault) => fault,
         RequestTokenError::ServerResponse(refusal) => refused(refusal.error().as_ref()),
-        RequestTokenError::Parse(..) => {
-            ConnectorFault::new(ErrorCode::IdpTokenAnswer, "access_token or token_type is missing or malformed")
-        }
-        RequestTokenError::Other(_) => {
-            ConnectorFault::new(ErrorCode::IdpTokenAnswer, "it is not typed application/json, or an error without a body")
-        }
+        RequestTokenError::Parse(..) => ConnectorFault::new(
+            ErrorCode::IdpTokenAnswer,
+            "access_token or token_type is missing or malformed",
+        ),
+        RequestTokenError::Other(_) => ConnectorFault::new(
+            ErrorCode::IdpTokenAnswer,
+            "it is not typed application/json, or an error without a body",
+        ),
     }
 }
 
@@ -251,6 +294,9 @@ fn refused(error: &str) -> ConnectorFault {
                         client_assertion_audience names?";
             ConnectorFault::new(ErrorCode::IdpClientRefused, format!("error={error}; {mend}"))
         }
-        _ => ConnectorFault::new(ErrorCode::IdpCodeRefused, format!("error={}", printable(error, 64))),
+        _ => ConnectorFault::new(
+            ErrorCode::IdpCodeRefused,
+            format!("error={}", printable(error, 64)),
+        ),
     }
 }

@@ -18,7 +18,8 @@ const DAYS: i64 = 14;
 const CLOCK: i64 = 5;
 
 pub fn look(url: &Url, told: &Told, findings: &mut Vec<Finding>) {
-    findings.push(Finding::ok("reachable", format!("{} answers", url.host_str().unwrap_or_default())));
+    findings
+        .push(Finding::ok("reachable", format!("{} answers", url.host_str().unwrap_or_default())));
     findings.push(if url.scheme() == "http" {
         Finding::warning(
             "certificate",
@@ -34,7 +35,11 @@ pub fn look(url: &Url, told: &Told, findings: &mut Vec<Finding>) {
 pub fn certificate(shown: Option<&PeerCertificate>, now: Timestamp) -> Finding {
     let left = shown.and_then(|PeerCertificate(der)| days_left(der, now));
     match left {
-        None => Finding::warning("certificate", "it holds, and when it ends can't be read", "look at it by other means"),
+        None => Finding::warning(
+            "certificate",
+            "it holds, and when it ends can't be read",
+            "look at it by other means",
+        ),
         Some(days) if days < DAYS => Finding::warning(
             "certificate",
             format!("it holds, and ends in {days} days"),
@@ -82,12 +87,18 @@ pub fn clock(told: &Told) -> Finding {
     let what = match seconds {
         0 => format!("it agrees with ours, give or take {margin} s"),
         ahead if ahead > 0 => format!("it is {ahead} s ahead of ours, give or take {margin} s"),
-        behind => format!("it is {} s behind ours, give or take {margin} s", behind.saturating_neg()),
+        behind => {
+            format!("it is {} s behind ours, give or take {margin} s", behind.saturating_neg())
+        }
     };
     let mend = "set the clocks right, this machine's first (NTP)";
     let tolerance = i64::try_from(TOLERANCE.as_secs()).unwrap_or(i64::MAX);
     match seconds.saturating_abs().saturating_sub(margin) {
-        off if off > tolerance => Finding::fault("clock", format!("{what}: more than the {tolerance} s that are forgiven"), mend),
+        off if off > tolerance => Finding::fault(
+            "clock",
+            format!("{what}: more than the {tolerance} s that are forgiven"),
+            mend,
+        ),
         off if off > CLOCK => Finding::warning("clock", what, mend),
         _ => Finding::ok("clock", what),
     }
@@ -123,7 +134,10 @@ mod tests {
             (None, 0, Verdict::Ok, "no Date"),
         ] {
             let finding = clock(&told(date, took));
-            assert!(finding.verdict == verdict && finding.what.contains(word), "{date:?}: {finding:?}");
+            assert!(
+                finding.verdict == verdict && finding.what.contains(word),
+                "{date:?}: {finding:?}"
+            );
         }
     }
 
@@ -132,7 +146,8 @@ mod tests {
         let der = |until: i64| {
             let key = openssl::pkey::PKey::from_ec_key(
                 openssl::ec::EcKey::generate(
-                    &openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1).unwrap(),
+                    &openssl::ec::EcGroup::from_curve_name(openssl::nid::Nid::X9_62_PRIME256V1)
+                        .unwrap(),
                 )
                 .unwrap(),
             )

@@ -83,7 +83,10 @@ impl LdapConnector {
         means: Means,
     ) -> Result<Self, ConnectorRefused> {
         let Some(bind_password) = bind_password else {
-            return Err(ConnectorRefused::new("kind.ldap.bind_password", "it is missing; name the password's file or variable"));
+            return Err(ConnectorRefused::new(
+                "kind.ldap.bind_password",
+                "it is missing; name the password's file or variable",
+            ));
         };
         Ok(Self {
             issuer: format!("urn:passerelle:ldap:{id}"),
@@ -100,7 +103,11 @@ impl LdapConnector {
     }
 
     /// The entry whose password it is; `None` if there is none.
-    async fn authenticated<'t>(&'t self, typed: &Typed, counted: &mut Counted<'t>) -> Result<Option<Entry>, Stop> {
+    async fn authenticated<'t>(
+        &'t self,
+        typed: &Typed,
+        counted: &mut Counted<'t>,
+    ) -> Result<Option<Entry>, Stop> {
         let (network, now) = (typed.network, counted.at);
         counted.count(&self.logins, typed.login.as_str())?;
         let name = by_name(typed);
@@ -114,7 +121,9 @@ impl LdapConnector {
             return Ok(None);
         };
         // By the entry as well: a directory takes many spellings of a name for the same one.
-        self.backoff.count_person(&by_entry(&entry), network, now, &mut counted.bind).map_err(Stop::Wait)?;
+        self.backoff
+            .count_person(&by_entry(&entry), network, now, &mut counted.bind)
+            .map_err(Stop::Wait)?;
         Ok(self.directory.proves(&entry.dn, &typed.password).await?.then_some(entry))
     }
 
@@ -135,20 +144,36 @@ impl LdapConnector {
                 },
             ))
         };
-        Ok(Proven { subject, claims: self.attributes.iter().filter_map(claim).collect(), at: self.env.now() })
+        Ok(Proven {
+            subject,
+            claims: self.attributes.iter().filter_map(claim).collect(),
+            at: self.env.now(),
+        })
     }
 
     async fn judged(&self, typed: &Typed) -> Result<SignedIn, ConnectorFault> {
         let mut counted = Counted { at: self.env.now(), tries: Vec::new(), bind: Bind::default() };
-        let outcome = tokio::time::timeout(CallLimits::DEFAULT.whole, self.authenticated(typed, &mut counted)).await;
+        let outcome = tokio::time::timeout(
+            CallLimits::DEFAULT.whole,
+            self.authenticated(typed, &mut counted),
+        )
+        .await;
         match outcome.unwrap_or_else(|_| Err(Stop::Fault(late()))) {
             Ok(Some(entry)) => {
                 counted.forgive();
-                self.backoff.succeed(&[&by_name(typed), &by_entry(&entry)], typed.network, counted.at, &counted.bind);
+                self.backoff.succeed(
+                    &[&by_name(typed), &by_entry(&entry)],
+                    typed.network,
+                    counted.at,
+                    &counted.bind,
+                );
                 let proven = self.proven(&entry)?;
                 let code = self.proven.keep(&typed.state, &proven, &self.env).await?;
                 let mut query = Serializer::new(String::new());
-                query.append_pair("code", &code).append_pair("state", &typed.state).append_pair("iss", &self.issuer);
+                query
+                    .append_pair("code", &code)
+                    .append_pair("state", &typed.state)
+                    .append_pair("iss", &self.issuer);
                 Ok(SignedIn::Yes(Secret::new(query.finish())))
             }
             Ok(None) => Ok(SignedIn::No),
@@ -212,7 +237,10 @@ fn by_entry(entry: &Entry) -> String {
 
 /// Spellings that most directories take for one name (RFC 4518, 2).
 fn alike(name: &str) -> String {
-    name.nfkc().flat_map(char::to_lowercase).filter(|character| !character.is_whitespace()).collect()
+    name.nfkc()
+        .flat_map(char::to_lowercase)
+        .filter(|character| !character.is_whitespace())
+        .collect()
 }
 
 #[async_trait]
@@ -220,7 +248,9 @@ impl PasswordPage for LdapConnector {
     async fn sign_in(&self, typed: Typed) -> Result<SignedIn, ConnectorFault> {
         let name = typed.username.reveal().chars().count();
         // RFC 4513, 5.1.2: a bind without a password succeeds, and proves nothing (unauthenticated bind).
-        if !(1..=LONGEST_NAME).contains(&name) || !(1..=LONGEST_PASSWORD).contains(&typed.password.reveal().len()) {
+        if !(1..=LONGEST_NAME).contains(&name)
+            || !(1..=LONGEST_PASSWORD).contains(&typed.password.reveal().len())
+        {
             return Ok(SignedIn::No);
         }
         self.judged(&typed).await
@@ -230,7 +260,8 @@ impl PasswordPage for LdapConnector {
 #[async_trait]
 impl Connector for LdapConnector {
     async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
-        let mut url = own_page::address(&departure, &self.id, &format!("/connectors/{}/login", self.id))?;
+        let mut url =
+            own_page::address(&departure, &self.id, &format!("/connectors/{}/login", self.id))?;
         url.query_pairs_mut().append_pair("state", &departure.state);
         Ok(Left {
             token_endpoint: self.issuer.clone(),
@@ -241,7 +272,11 @@ impl Connector for LdapConnector {
         })
     }
 
-    async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
+    async fn complete(
+        &self,
+        attempt: Attempt,
+        arrival: Arrival,
+    ) -> Result<Authentication, ConnectorFault> {
         let code = code_flow::judge_arrival(&self.issuer, CLIENT_ID, &attempt, arrival)?;
         let proven = self.proven.take(code.reveal(), &attempt.state, self.env.now()).await?;
         let judged = self.agreement.judge(None, self.agreement.to_ask(attempt.level));
@@ -257,7 +292,9 @@ impl Connector for LdapConnector {
     }
 
     async fn warm(&self) -> Result<(), ConnectorFault> {
-        tokio::time::timeout(CallLimits::DEFAULT.whole, self.directory.knock()).await.unwrap_or_else(|_| Err(late()))
+        tokio::time::timeout(CallLimits::DEFAULT.whole, self.directory.knock())
+            .await
+            .unwrap_or_else(|_| Err(late()))
     }
 
     async fn examine(&self, examination: &Examination) -> Vec<Finding> {

@@ -23,7 +23,11 @@ pub struct Mapped {
 }
 
 /// The connector with its claims mapped; the connector itself where there is nothing to map.
-pub fn around(id: ConnectorId, connector: Arc<dyn Connector>, mapping: Mapping) -> Arc<dyn Connector> {
+pub fn around(
+    id: ConnectorId,
+    connector: Arc<dyn Connector>,
+    mapping: Mapping,
+) -> Arc<dyn Connector> {
     if mapping.is_nothing() { connector } else { Arc::new(Mapped { id, connector, mapping }) }
 }
 
@@ -33,7 +37,11 @@ impl Connector for Mapped {
         self.connector.begin(departure).await
     }
 
-    async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
+    async fn complete(
+        &self,
+        attempt: Attempt,
+        arrival: Arrival,
+    ) -> Result<Authentication, ConnectorFault> {
         let authentication = self.connector.complete(attempt, arrival).await?;
         let (claims, lost) = self.mapping.apply(authentication.claims);
         for lost in lost {
@@ -97,8 +105,15 @@ mod tests {
         async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
             unreachable!()
         }
-        async fn complete(&self, attempt: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
-            let claims = json!({ "surname": "Lovelace", "sub": "in the claims" }).as_object().cloned().unwrap_or_default();
+        async fn complete(
+            &self,
+            attempt: Attempt,
+            _: Arrival,
+        ) -> Result<Authentication, ConnectorFault> {
+            let claims = json!({ "surname": "Lovelace", "sub": "in the claims" })
+                .as_object()
+                .cloned()
+                .unwrap_or_default();
             Ok(Authentication {
                 connector: attempt.connector,
                 upstream_subject: Secret::new("s-1".to_owned()),
@@ -118,8 +133,10 @@ mod tests {
     async fn claims_are_mapped_and_the_subject_stays() {
         use crate::identity::Claim;
         use crate::identity::mapping::{Form, Path, Rule, Source, Unmapped};
-        let rule = Rule { source: Source::From(Path::parse("surname").unwrap()), form: Form::Upper };
-        let mapping = Mapping { rules: [(Claim::FamilyName, rule)].into(), unmapped: Unmapped::Drop };
+        let rule =
+            Rule { source: Source::From(Path::parse("surname").unwrap()), form: Form::Upper };
+        let mapping =
+            Mapping { rules: [(Claim::FamilyName, rule)].into(), unmapped: Unmapped::Drop };
         let connector = around("ada".into(), Arc::new(Ada), mapping);
         let attempt = crate::connector::oidc::fake_idp::attempt(
             crate::connector::oidc::fake_idp::departure(),
@@ -132,8 +149,12 @@ mod tests {
             },
         );
         let authentication = connector.complete(attempt, Arrival::default()).await.unwrap();
-        let expected: Map<String, Value> = [("family_name".to_owned(), Value::from("LOVELACE"))].into_iter().collect();
-        assert_eq!((authentication.claims, authentication.upstream_subject.reveal().as_str()), (expected, "s-1"));
+        let expected: Map<String, Value> =
+            [("family_name".to_owned(), Value::from("LOVELACE"))].into_iter().collect();
+        assert_eq!(
+            (authentication.claims, authentication.upstream_subject.reveal().as_str()),
+            (expected, "s-1")
+        );
     }
 
     /// The way of a real login: the connector as the hub builds it from a file with a mapping.
@@ -158,7 +179,10 @@ mod tests {
             "#,
             world.server.base()
         );
-        let env = crate::env::Env::new(Arc::clone(&world.clock) as _, Arc::new(crate::env::SeededEntropy::new(3)));
+        let env = crate::env::Env::new(
+            Arc::clone(&world.clock) as _,
+            Arc::new(crate::env::SeededEntropy::new(3)),
+        );
         let means = crate::connector::Means {
             env,
             keys: Arc::clone(&world.keys),
@@ -167,11 +191,19 @@ mod tests {
             codes: crate::connector::one_time::in_memory::codes(),
         };
         let file = toml::from_str(&text).unwrap();
-        let connector = crate::connector::build("fake".into(), &file, Some(Secret::new(SECRET.to_owned())), means).unwrap();
+        let connector = crate::connector::build(
+            "fake".into(),
+            &file,
+            Some(Secret::new(SECRET.to_owned())),
+            means,
+        )
+        .unwrap();
         let departure = departure();
         let left = connector.begin(departure.clone()).await.unwrap();
-        let authentication = connector.complete(attempt(departure, left), world.arrival()).await.unwrap();
-        let claims = json!({ "given_name": "Ada", "nickname": "ADA", "email": "from-userinfo@example.org" });
+        let authentication =
+            connector.complete(attempt(departure, left), world.arrival()).await.unwrap();
+        let claims =
+            json!({ "given_name": "Ada", "nickname": "ADA", "email": "from-userinfo@example.org" });
         assert_eq!(Value::Object(authentication.claims), claims);
         assert_eq!(authentication.upstream_subject.reveal(), "s-1");
     }
@@ -180,12 +212,18 @@ mod tests {
     #[test]
     fn every_method_of_a_connector_is_passed_on() {
         let methods = |text: &'static str, from: &str| -> Vec<&str> {
-            let body = text.split_once(from).map_or("", |(_, rest)| rest).split("\n}").next().unwrap_or_default();
-            let lines =
-                body.lines().filter_map(|line| line.strip_prefix("    ")?.trim_start_matches("async ").strip_prefix("fn "));
+            let body = text
+                .split_once(from)
+                .map_or("", |(_, rest)| rest)
+                .split("\n}")
+                .next()
+                .unwrap_or_default();
+            let lines = body.lines().filter_map(|line| {
+                line.strip_prefix("    ")?.trim_start_matches("async ").strip_prefix("fn ")
+            });
             lines.filter_map(|line| line.split('(').next()).collect()
         };
-        let asked = methods(include_str!("mod.rs"), "pub trait Connector");
+        let asked = methods(include_str!("../connector.rs"), "pub trait Connector");
         assert!(asked.len() >= 6, "{asked:?}");
         assert_eq!(methods(include_str!("mapped.rs"), "impl Connector for Mapped"), asked);
     }

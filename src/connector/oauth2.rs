@@ -13,7 +13,8 @@ mod examine;
 use async_trait::async_trait;
 use openidconnect::core::CoreClient;
 use openidconnect::{
-    AuthType, AuthUrl, ClientId, ClientSecret, IssuerUrl, JsonWebKeySet, PkceCodeChallenge, PkceCodeVerifier, TokenUrl,
+    AuthType, AuthUrl, ClientId, ClientSecret, IssuerUrl, JsonWebKeySet, PkceCodeChallenge,
+    PkceCodeVerifier, TokenUrl,
 };
 use serde_json::{Map, Value};
 use url::Url;
@@ -67,36 +68,51 @@ impl Oauth2Connector {
         means: Means,
     ) -> Result<Self, ConnectorRefused> {
         let Some(client_secret) = client_secret else {
-            return Err(ConnectorRefused::new("kind.oauth2.client_secret", "it is missing; name the secret's file or variable"));
+            return Err(ConnectorRefused::new(
+                "kind.oauth2.client_secret",
+                "it is missing; name the secret's file or variable",
+            ));
         };
         let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
         let authorities = super::authorities("kind.oauth2.ca", kind.ca.as_deref())?;
-        let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(|fault| {
-            ConnectorRefused::new("kind.oauth2", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
-        })?;
+        let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(
+            |fault| {
+                ConnectorRefused::new(
+                    "kind.oauth2",
+                    format!("no TLS client can be made; are ca-certificates installed? ({fault})"),
+                )
+            },
+        )?;
         let probe_guard = means
             .guards
             .connecting_anew(schemes, &kind.internal_hosts, authorities.as_ref())
             .map_err(|fault| ConnectorRefused::new("kind.oauth2", fault.to_string()))?;
         let admit = |key: &'static str, text: &str| {
-            let url = Url::parse(text).map_err(|_| ConnectorRefused::new(key, "it is not an absolute URL"))?;
+            let url = Url::parse(text)
+                .map_err(|_| ConnectorRefused::new(key, "it is not an absolute URL"))?;
             guard.admit(&url).map_err(|fault| ConnectorRefused::new(key, fault.to_string()))?;
             Ok::<_, ConnectorRefused>(url)
         };
         // The browser goes there, not we; the same rules keep it from `javascript:` and plain http.
-        let authorization = admit("kind.oauth2.endpoints.authorization", &kind.endpoints.authorization)?;
+        let authorization =
+            admit("kind.oauth2.endpoints.authorization", &kind.endpoints.authorization)?;
         let token = admit("kind.oauth2.endpoints.token", &kind.endpoints.token)?;
         let userinfo = admit("kind.oauth2.endpoints.userinfo", &kind.endpoints.userinfo)?;
-        let issuer = IssuerUrl::new(kind.issuer.clone())
-            .map_err(|_| ConnectorRefused::new("kind.oauth2.issuer", "it is not an absolute URL"))?;
-        let client = CoreClient::new(ClientId::new(kind.client_id.clone()), issuer, JsonWebKeySet::default())
-            .set_client_secret(ClientSecret::new(client_secret.into_inner()))
-            .set_auth_type(match kind.token_endpoint_auth_method {
-                SecretMethod::ClientSecretBasic => AuthType::BasicAuth, // RFC 6749, 2.3.1
-                SecretMethod::ClientSecretPost => AuthType::RequestBody,
-            })
-            .set_auth_uri(AuthUrl::from_url(authorization.clone()))
-            .set_token_uri(TokenUrl::from_url(token));
+        let issuer = IssuerUrl::new(kind.issuer.clone()).map_err(|_| {
+            ConnectorRefused::new("kind.oauth2.issuer", "it is not an absolute URL")
+        })?;
+        let client = CoreClient::new(
+            ClientId::new(kind.client_id.clone()),
+            issuer,
+            JsonWebKeySet::default(),
+        )
+        .set_client_secret(ClientSecret::new(client_secret.into_inner()))
+        .set_auth_type(match kind.token_endpoint_auth_method {
+            SecretMethod::ClientSecretBasic => AuthType::BasicAuth, // RFC 6749, 2.3.1
+            SecretMethod::ClientSecretPost => AuthType::RequestBody,
+        })
+        .set_auth_uri(AuthUrl::from_url(authorization.clone()))
+        .set_token_uri(TokenUrl::from_url(token));
         let agreement = super::agreement(file);
         Ok(Self {
             id,
@@ -115,7 +131,9 @@ impl Oauth2Connector {
     /// Asks for userinfo without a token.
     async fn knock(&self, guard: &Guard) -> Result<(), ConnectorFault> {
         let request = http::Request::get(self.userinfo.as_str()).body(Vec::new());
-        let request = request.map_err(|_| ConnectorFault::new(ErrorCode::Internal, "the userinfo address is none"))?;
+        let request = request.map_err(|_| {
+            ConnectorFault::new(ErrorCode::Internal, "the userinfo address is none")
+        })?;
         let answer = guard.send_safe(request).await?;
         match answer.status() {
             status if status.is_server_error() || status == http::StatusCode::TOO_MANY_REQUESTS => {
@@ -129,7 +147,10 @@ impl Oauth2Connector {
     fn departure_url(&self, departure: &Departure) -> Result<Url, ConnectorFault> {
         // RFC 7636, 4.1. The crate panics on another length.
         if !(43..=128).contains(&departure.verifier.reveal().len()) {
-            return Err(ConnectorFault::new(ErrorCode::Internal, "the hub's own PKCE verifier has a wrong length"));
+            return Err(ConnectorFault::new(
+                ErrorCode::Internal,
+                "the hub's own PKCE verifier has a wrong length",
+            ));
         }
         let verifier = PkceCodeVerifier::new(departure.verifier.reveal().clone());
         let challenge = PkceCodeChallenge::from_code_verifier_sha256(&verifier);
@@ -146,7 +167,9 @@ impl Oauth2Connector {
         if !scopes.is_empty() {
             query.append_pair("scope", &scopes.join(" "));
         }
-        query.extend_pairs(&self.kind.authorize_params).extend_pairs(&self.kind.reauthentication_params);
+        query
+            .extend_pairs(&self.kind.authorize_params)
+            .extend_pairs(&self.kind.reauthentication_params);
         drop(query);
         Ok(url)
     }
@@ -164,11 +187,23 @@ impl Connector for Oauth2Connector {
         })
     }
 
-    async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
-        let code = code_flow::judge_arrival(&self.kind.issuer, &self.kind.client_id, &attempt, arrival)?;
-        let granted = code_flow::redeem(&self.client, &self.guard, code, &attempt, Vec::new()).await?;
+    async fn complete(
+        &self,
+        attempt: Attempt,
+        arrival: Arrival,
+    ) -> Result<Authentication, ConnectorFault> {
+        let code =
+            code_flow::judge_arrival(&self.kind.issuer, &self.kind.client_id, &attempt, arrival)?;
+        let granted =
+            code_flow::redeem(&self.client, &self.guard, code, &attempt, Vec::new()).await?;
         let auth_time = self.env.now();
-        let body = code_flow::userinfo(&self.userinfo, "application/json", &granted.access_token, &self.guard).await?;
+        let body = code_flow::userinfo(
+            &self.userinfo,
+            "application/json",
+            &granted.access_token,
+            &self.guard,
+        )
+        .await?;
         let claims = person(&body)?;
         let upstream_subject = subject(&claims, &self.kind.subject_claim)?;
         let judged = self.agreement.judge(None, self.agreement.to_ask(attempt.level));
@@ -194,7 +229,14 @@ impl Connector for Oauth2Connector {
     }
 
     async fn probe_login(&self, redirect_uri: &str) -> Result<(), ConnectorFault> {
-        code_flow::redeem_made_up_code(&self.client, &self.probe_guard, redirect_uri, &self.env, Vec::new()).await
+        code_flow::redeem_made_up_code(
+            &self.client,
+            &self.probe_guard,
+            redirect_uri,
+            &self.env,
+            Vec::new(),
+        )
+        .await
     }
 
     async fn examine(&self, examination: &Examination) -> Vec<Finding> {
@@ -206,8 +248,12 @@ fn person(body: &[u8]) -> Result<Map<String, Value>, ConnectorFault> {
     if body.len() > LARGEST_USERINFO {
         return Err(ConnectorFault::new(ErrorCode::UserinfoMalformed, "it is longer than 64 KiB"));
     }
-    json::parse_object(body)
-        .map_err(|_| ConnectorFault::new(ErrorCode::UserinfoMalformed, "it is not a JSON object without repeated members"))
+    json::parse_object(body).map_err(|_| {
+        ConnectorFault::new(
+            ErrorCode::UserinfoMalformed,
+            "it is not a JSON object without repeated members",
+        )
+    })
 }
 
 /// Who it is about. Whoever has no subject of their own would be everybody else who has none.
@@ -215,13 +261,17 @@ fn subject(claims: &Map<String, Value>, claim: &str) -> Result<Secret<String>, C
     let text = match claims.get(claim) {
         Some(Value::String(text)) => Some(text.clone()),
         // Only a whole number is written in one way.
-        Some(Value::Number(number)) if number.is_i64() || number.is_u64() => Some(number.to_string()),
+        Some(Value::Number(number)) if number.is_i64() || number.is_u64() => {
+            Some(number.to_string())
+        }
         _ => None,
     };
     match text.filter(|text| !text.trim().is_empty() && text.chars().count() <= LONGEST_SUBJECT) {
         Some(text) => Ok(Secret::new(text)),
         None => {
-            let why = format!("{claim} is missing, empty, too long, or neither text nor a whole number; is it the right claim?");
+            let why = format!(
+                "{claim} is missing, empty, too long, or neither text nor a whole number; is it the right claim?"
+            );
             Err(ConnectorFault::new(ErrorCode::UserinfoSubjectMissing, why))
         }
     }

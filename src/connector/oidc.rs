@@ -78,22 +78,37 @@ impl OidcConnector {
         client_secret: Option<Secret<String>>,
         means: Means,
     ) -> Result<Self, ConnectorRefused> {
-        if client_secret.is_none() && kind.token_endpoint_auth_method != UpstreamAuthMethod::PrivateKeyJwt {
-            return Err(ConnectorRefused::new("kind.oidc.client_secret", "it is missing; name the secret's file or variable"));
+        if client_secret.is_none()
+            && kind.token_endpoint_auth_method != UpstreamAuthMethod::PrivateKeyJwt
+        {
+            return Err(ConnectorRefused::new(
+                "kind.oidc.client_secret",
+                "it is missing; name the secret's file or variable",
+            ));
         }
         let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
         let authorities = super::authorities("kind.oidc.ca", kind.ca.as_deref())?;
-        let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(|fault| {
-            ConnectorRefused::new("kind.oidc", format!("no TLS client can be made; are ca-certificates installed? ({fault})"))
-        })?;
+        let guard = means.guards.of(schemes, &kind.internal_hosts, authorities.as_ref()).map_err(
+            |fault| {
+                ConnectorRefused::new(
+                    "kind.oidc",
+                    format!("no TLS client can be made; are ca-certificates installed? ({fault})"),
+                )
+            },
+        )?;
         let probe_guard = means
             .guards
             .connecting_anew(schemes, &kind.internal_hosts, authorities.as_ref())
             .map_err(|fault| ConnectorRefused::new("kind.oidc", fault.to_string()))?;
         let issuer = url::Url::parse(&kind.issuer).map_err(|_| {
-            ConnectorRefused::new("kind.oidc.issuer", "it is not an absolute URL; write it as the identity provider does")
+            ConnectorRefused::new(
+                "kind.oidc.issuer",
+                "it is not an absolute URL; write it as the identity provider does",
+            )
         })?;
-        guard.admit(&issuer).map_err(|fault| ConnectorRefused::new("kind.oidc.issuer", fault.to_string()))?;
+        guard
+            .admit(&issuer)
+            .map_err(|fault| ConnectorRefused::new("kind.oidc.issuer", fault.to_string()))?;
         Ok(Self {
             upstream: Arc::new(Upstream {
                 id,
@@ -128,18 +143,29 @@ impl Connector for OidcConnector {
         })
     }
 
-    async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
+    async fn complete(
+        &self,
+        attempt: Attempt,
+        arrival: Arrival,
+    ) -> Result<Authentication, ConnectorFault> {
         let upstream = &self.upstream;
-        let code = code_flow::judge_arrival(&upstream.kind.issuer, &upstream.kind.client_id, &attempt, arrival)?;
+        let code = code_flow::judge_arrival(
+            &upstream.kind.issuer,
+            &upstream.kind.client_id,
+            &attempt,
+            arrival,
+        )?;
         let provider = upstream.provider().await?;
         let assertion = upstream.assertion(&attempt.left.token_endpoint).await?;
-        let granted = exchange::exchange(&provider, &upstream.guard, code, &attempt, assertion).await?;
+        let granted =
+            exchange::exchange(&provider, &upstream.guard, code, &attempt, assertion).await?;
         let granted = Granted { id_token: upstream.unsealed(granted.id_token)?, ..granted };
         let id_token = upstream.proven_id_token(&provider, &granted, &attempt).await?;
         let now = upstream.env.now();
         let auth_time = match upstream.kind.auth_time {
             AuthTimeSource::Claim => {
-                let asked_login = departure::asks_login(&upstream.kind, attempt.reauthenticate, attempt.max_age);
+                let asked_login =
+                    departure::asks_login(&upstream.kind, attempt.reauthenticate, attempt.max_age);
                 id_token::authenticated_at(&id_token, &attempt, asked_login, now)?
             }
             AuthTimeSource::Callback => now,
@@ -148,7 +174,9 @@ impl Connector for OidcConnector {
         let userinfo = upstream.userinfo(&provider, &granted, &id_token).await?;
         Ok(Authentication {
             connector: upstream.id.clone(),
-            upstream_subject: Secret::new(id_token.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned()),
+            upstream_subject: Secret::new(
+                id_token.get("sub").and_then(Value::as_str).unwrap_or_default().to_owned(),
+            ),
             level,
             amr: Told::by_claim(id_token.get("amr")),
             auth_time,
@@ -159,7 +187,10 @@ impl Connector for OidcConnector {
 
     async fn end(&self, farewell: Farewell) -> Result<Option<Url>, ConnectorFault> {
         let provider = self.upstream.provider().await?;
-        Ok(provider.end_session_endpoint.as_ref().map(|endpoint| departure::end_session_url(endpoint, &farewell)))
+        Ok(provider
+            .end_session_endpoint
+            .as_ref()
+            .map(|endpoint| departure::end_session_url(endpoint, &farewell)))
     }
 
     async fn warm(&self) -> Result<(), ConnectorFault> {
@@ -198,7 +229,14 @@ impl Connector for OidcConnector {
         let provider = upstream.provider().await?;
         let assertion = upstream.assertion(&provider.token_endpoint).await?;
         let proof = exchange::proof(assertion);
-        code_flow::redeem_made_up_code(&provider.client, &upstream.probe_guard, redirect_uri, &upstream.env, proof).await
+        code_flow::redeem_made_up_code(
+            &provider.client,
+            &upstream.probe_guard,
+            redirect_uri,
+            &upstream.env,
+            proof,
+        )
+        .await
     }
 
     fn keys_fetched_at(&self) -> Option<Timestamp> {
@@ -214,7 +252,10 @@ impl Upstream {
     /// What the ID token's `acr` is worth, where `asked` was wanted.
     fn level(&self, id_token: &Map<String, Value>, asked: Level) -> Result<Level, ConnectorFault> {
         // What is no text is a value all the same, and in no table: only an absent `acr` may count as the assumed level.
-        let returned = id_token.get("acr").filter(|acr| !acr.is_null()).map(|acr| acr.as_str().unwrap_or_default());
+        let returned = id_token
+            .get("acr")
+            .filter(|acr| !acr.is_null())
+            .map(|acr| acr.as_str().unwrap_or_default());
         let judged = self.agreement.judge(returned, self.agreement.to_ask(asked));
         judged.map_err(|fault| match (fault, returned) {
             (LevelFault::Unlisted, Some(value)) if self.agreement.refuses_value(value) => {
@@ -243,7 +284,10 @@ impl Upstream {
         self.provider.fetch(&self.env, self.told(&self.provider, fetch)).await
     }
 
-    async fn keys(self: &Arc<Self>, provider: &Arc<Provider>) -> Result<Arc<VerificationKeys>, ConnectorFault> {
+    async fn keys(
+        self: &Arc<Self>,
+        provider: &Arc<Provider>,
+    ) -> Result<Arc<VerificationKeys>, ConnectorFault> {
         match self.keys.standing(self.env.now()) {
             Standing::Fresh(keys) => Ok(keys),
             Standing::Aging(keys) => {
@@ -256,8 +300,13 @@ impl Upstream {
         }
     }
 
-    async fn fetch_keys(&self, provider: &Provider) -> Result<Arc<VerificationKeys>, ConnectorFault> {
-        self.keys.fetch(&self.env, self.told(&self.keys, keys::fetch(&provider.jwks_uri, &self.guard))).await
+    async fn fetch_keys(
+        &self,
+        provider: &Provider,
+    ) -> Result<Arc<VerificationKeys>, ConnectorFault> {
+        self.keys
+            .fetch(&self.env, self.told(&self.keys, keys::fetch(&provider.jwks_uri, &self.guard)))
+            .await
     }
 
     /// A failed fetch ends no login while there is a copy, so it is told here; without one it is told with the login.
@@ -294,9 +343,14 @@ impl Upstream {
     }
 
     /// Where the hub has no secret: a signed proof instead, for this one request.
-    async fn assertion(&self, token_endpoint: &str) -> Result<Option<Secret<String>>, ConnectorFault> {
+    async fn assertion(
+        &self,
+        token_endpoint: &str,
+    ) -> Result<Option<Secret<String>>, ConnectorFault> {
         match self.kind.token_endpoint_auth_method {
-            UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => Ok(None),
+            UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
+                Ok(None)
+            }
             UpstreamAuthMethod::PrivateKeyJwt => {
                 let keys = self.own_keys.load_full();
                 assertion::sign(&self.kind, token_endpoint, &keys, &self.env).await.map(Some)
@@ -307,7 +361,12 @@ impl Upstream {
     /// The ID token as it was signed. It is this that may go back as a hint: the seal was made for the hub's eyes.
     fn unsealed(&self, id_token: Secret<String>) -> Result<Secret<String>, ConnectorFault> {
         match Answer::IdToken.sealing(&self.kind) {
-            Some(sealing) => Answer::IdToken.open(id_token.reveal(), sealing, &self.own_keys.load(), self.env.now()),
+            Some(sealing) => Answer::IdToken.open(
+                id_token.reveal(),
+                sealing,
+                &self.own_keys.load(),
+                self.env.now(),
+            ),
             None => Ok(id_token),
         }
     }
@@ -327,8 +386,11 @@ impl Upstream {
             access_token: &granted.access_token,
             now,
         };
-        let check = |keys: &VerificationKeys| id_token::verify(granted.id_token.reveal(), keys, &expected);
-        let claims = self.with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check).await?;
+        let check =
+            |keys: &VerificationKeys| id_token::verify(granted.id_token.reveal(), keys, &expected);
+        let claims = self
+            .with_keys(provider, [ErrorCode::IdTokenKey, ErrorCode::IdTokenSignature], check)
+            .await?;
         self.observe_skew(&claims, now);
         Ok(claims)
     }
@@ -349,18 +411,39 @@ impl Upstream {
         id_token: &Map<String, Value>,
     ) -> Result<Map<String, Value>, ConnectorFault> {
         let Some(endpoint) = &provider.userinfo_endpoint else { return Ok(Map::new()) };
-        let body = code_flow::userinfo(endpoint, "application/json, application/jwt", &granted.access_token, &self.guard).await?;
+        let body = code_flow::userinfo(
+            endpoint,
+            "application/json, application/jwt",
+            &granted.access_token,
+            &self.guard,
+        )
+        .await?;
         let claims = match self.kind.userinfo_signed_response_alg {
             None => userinfo::plain(&body)?,
             Some(alg) => {
                 let now = self.env.now();
                 let body = match Answer::Userinfo.sealing(&self.kind) {
-                    Some(sealing) => Answer::Userinfo.open(userinfo::compact(&body)?, sealing, &self.own_keys.load(), now)?,
+                    Some(sealing) => Answer::Userinfo.open(
+                        userinfo::compact(&body)?,
+                        sealing,
+                        &self.own_keys.load(),
+                        now,
+                    )?,
                     None => Secret::new(userinfo::compact(&body)?.to_owned()),
                 };
-                let expected = userinfo::Expected { issuer: &self.kind.issuer, client_id: &self.kind.client_id, now };
-                let check = |keys: &VerificationKeys| userinfo::signed(body.reveal(), alg, keys, &expected);
-                self.with_keys(provider, [ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature], check).await?
+                let expected = userinfo::Expected {
+                    issuer: &self.kind.issuer,
+                    client_id: &self.kind.client_id,
+                    now,
+                };
+                let check =
+                    |keys: &VerificationKeys| userinfo::signed(body.reveal(), alg, keys, &expected);
+                self.with_keys(
+                    provider,
+                    [ErrorCode::UserinfoKey, ErrorCode::UserinfoSignature],
+                    check,
+                )
+                .await?
             }
         };
         userinfo::check_subject(&claims, id_token)?;
@@ -369,25 +452,16 @@ impl Upstream {
 }
 
 /// Userinfo's claims over those of the ID token.
-fn identity_claims(mut id_token: Map<String, Value>, userinfo: Map<String, Value>) -> Map<String, Value> {
+fn identity_claims(
+    mut id_token: Map<String, Value>,
+    userinfo: Map<String, Value>,
+) -> Map<String, Value> {
     id_token.extend(userinfo);
     id_token.retain(|name, _| !PROTOCOL_CLAIMS.contains(&name.as_str()));
     id_token
 }
 
 #[cfg(test)]
-mod client_tests;
-#[cfg(test)]
 pub(in crate::connector) mod fake_idp;
-#[cfg(test)]
-mod logout_tests;
-#[cfg(test)]
-mod peers_tests;
-#[cfg(test)]
-mod probe_tests;
-#[cfg(test)]
-mod rotation_tests;
-#[cfg(test)]
-mod sealed_tests;
 #[cfg(test)]
 mod tests;

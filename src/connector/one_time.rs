@@ -26,7 +26,13 @@ const LIFE: Duration = Duration::from_secs(60);
 pub trait CodeStore: Send + Sync {
     /// # Errors
     /// Nothing is kept, as far as can be known.
-    async fn keep(&self, name: &str, value: Vec<u8>, until: Timestamp, now: Timestamp) -> Result<(), CodeFault>;
+    async fn keep(
+        &self,
+        name: &str,
+        value: Vec<u8>,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), CodeFault>;
 
     /// Of any number of callers at once, wherever, one gets it; the others `None`, as for what never was or is over.
     ///
@@ -95,7 +101,8 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
     /// Nothing is kept.
     pub async fn keep(&self, state: &str, value: &T, env: &Env) -> Result<String, CodeFault> {
         let (code, now) = (env.entropy().token(), env.now());
-        let bytes = serde_json::to_vec(&Waiting { state, value }).map_err(|error| CodeFault::Away(error.to_string()))?;
+        let bytes = serde_json::to_vec(&Waiting { state, value })
+            .map_err(|error| CodeFault::Away(error.to_string()))?;
         self.store.keep(&self.name(&code), bytes, now + LIFE, now).await?;
         Ok(code)
     }
@@ -105,8 +112,12 @@ impl<T: Serialize + DeserializeOwned> OneTimeCodes<T> {
     /// # Errors
     /// `IdpCodeRefused`: it stands for nothing. `StoreUnavailable`: nobody can tell.
     pub async fn take(&self, code: &str, state: &str, now: Timestamp) -> Result<T, ConnectorFault> {
-        let refused =
-            || ConnectorFault::new(ErrorCode::IdpCodeRefused, "the code is unknown, used, expired or another attempt's");
+        let refused = || {
+            ConnectorFault::new(
+                ErrorCode::IdpCodeRefused,
+                "the code is unknown, used, expired or another attempt's",
+            )
+        };
         let bytes = self.store.take(&self.name(code), now).await?.ok_or_else(refused)?;
         let found: Waiting<String, T> = serde_json::from_slice(&bytes).map_err(|_| refused())?;
         if found.state == state { Ok(found.value) } else { Err(refused()) }
@@ -131,7 +142,13 @@ pub mod in_memory {
 
     #[async_trait]
     impl CodeStore for InMemory {
-        async fn keep(&self, name: &str, value: Vec<u8>, until: Timestamp, _: Timestamp) -> Result<(), CodeFault> {
+        async fn keep(
+            &self,
+            name: &str,
+            value: Vec<u8>,
+            until: Timestamp,
+            _: Timestamp,
+        ) -> Result<(), CodeFault> {
             self.0.lock().unwrap().insert(name.to_owned(), (value, until));
             Ok(())
         }
@@ -159,7 +176,12 @@ mod tests {
 
     const REFUSED: Result<u32, ErrorCode> = Err(ErrorCode::IdpCodeRefused);
 
-    async fn taken(codes: &OneTimeCodes<u32>, code: &str, state: &str, env: &Env) -> Result<u32, ErrorCode> {
+    async fn taken(
+        codes: &OneTimeCodes<u32>,
+        code: &str,
+        state: &str,
+        env: &Env,
+    ) -> Result<u32, ErrorCode> {
         codes.take(code, state, env.now()).await.map_err(|fault| fault.code)
     }
 
@@ -169,9 +191,15 @@ mod tests {
         let codes = OneTimeCodes::new(&"one".into(), in_memory::codes());
         let code = codes.keep("s1", &1, &env).await.unwrap();
         assert_eq!(taken(&codes, "guess", "s1", &env).await, REFUSED);
-        assert_eq!((taken(&codes, &code, "s1", &env).await, taken(&codes, &code, "s1", &env).await), (Ok(1), REFUSED));
+        assert_eq!(
+            (taken(&codes, &code, "s1", &env).await, taken(&codes, &code, "s1", &env).await),
+            (Ok(1), REFUSED)
+        );
         let stolen = codes.keep("s1", &2, &env).await.unwrap();
-        assert_eq!((taken(&codes, &stolen, "s2", &env).await, taken(&codes, &stolen, "s1", &env).await), (REFUSED, REFUSED));
+        assert_eq!(
+            (taken(&codes, &stolen, "s2", &env).await, taken(&codes, &stolen, "s1", &env).await),
+            (REFUSED, REFUSED)
+        );
         let late = codes.keep("s1", &3, &env).await.unwrap();
         clock.advance(LIFE);
         assert_eq!(taken(&codes, &late, "s1", &env).await, REFUSED);
@@ -181,9 +209,16 @@ mod tests {
     async fn a_code_of_one_provider_is_nothing_at_another_that_proves_more() {
         let (_, env) = env();
         let store = in_memory::codes();
-        let (low, high) = (OneTimeCodes::new(&"low".into(), Arc::clone(&store)), OneTimeCodes::new(&"high".into(), store));
+        let (low, high) = (
+            OneTimeCodes::new(&"low".into(), Arc::clone(&store)),
+            OneTimeCodes::new(&"high".into(), store),
+        );
         let code = low.keep("s1", &1, &env).await.unwrap();
         assert_eq!(taken(&high, &code, "s1", &env).await, REFUSED);
-        assert_eq!(taken(&low, &code, "s1", &env).await, Ok(1), "somebody else's try costs the owner nothing");
+        assert_eq!(
+            taken(&low, &code, "s1", &env).await,
+            Ok(1),
+            "somebody else's try costs the owner nothing"
+        );
     }
 }

@@ -61,6 +61,10 @@ impl std::fmt::Debug for Typed {
 /// `Internal`: the callback is not this connector's.
 pub fn address(departure: &Departure, id: &ConnectorId, path: &str) -> Result<Url, ConnectorFault> {
     let base = departure.redirect_uri.strip_suffix(&format!("/api/v2/callback/{id}"));
-    base.and_then(|base| Url::from_str(&format!("{base}{path}")).ok())
-        .ok_or_else(|| ConnectorFault::new(ErrorCode::Internal, "the hub's own redirect_uri is not that of this connector"))
+    base.and_then(|base| Url::from_str(&format!("{base}{path}")).ok()).ok_or_else(|| {
+        ConnectorFault::new(
+            ErrorCode::Internal,
+            "the hub's own redirect_uri is not that of this connector",
+        )
+    })
 }

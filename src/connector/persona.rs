@@ -71,7 +71,8 @@ pub enum Failure {
 }
 
 impl Failure {
-    pub const ALL: &'static [Self] = &[Self::Cancel, Self::Error, Self::MissingClaim, Self::UnknownPerson, Self::LevelTooLow];
+    pub const ALL: &'static [Self] =
+        &[Self::Cancel, Self::Error, Self::MissingClaim, Self::UnknownPerson, Self::LevelTooLow];
 
     /// The value of the form's field, and the last part of the text's key.
     #[must_use]
@@ -147,11 +148,15 @@ struct Picked {
 impl PersonaConnector {
     /// # Errors
     /// The sandbox is off, or the persons file can't be used.
-    pub fn new(id: ConnectorId, file: &ConnectorFile, kind: &PersonaKind, means: Means) -> Result<Self, ConnectorRefused> {
+    pub fn new(
+        id: ConnectorId,
+        file: &ConnectorFile,
+        kind: &PersonaKind,
+        means: Means,
+    ) -> Result<Self, ConnectorRefused> {
         let Means { env, sandbox, codes, .. } = means;
         if sandbox == Sandbox::Off {
-            let mend =
-                "anybody can be anybody here; remove this file, or set sandbox = true in passerelle.toml (never in production)";
+            let mend = "anybody can be anybody here; remove this file, or set sandbox = true in passerelle.toml (never in production)";
             return Err(ConnectorRefused::new("kind.persona", mend));
         }
         if file.levels.lowest > file.levels.highest {
@@ -176,24 +181,33 @@ impl PersonaConnector {
 fn unreadable(text: &str, error: &toml::de::Error) -> String {
     let before = error.span().and_then(|span| text.get(..span.start)).unwrap_or_default();
     let line = 1 + before.matches('\n').count();
-    format!("line {line} is no TOML, or no part of a person: write [[person]] tables with the keys of docs/configuration.md")
+    format!(
+        "line {line} is no TOML, or no part of a person: write [[person]] tables with the keys of docs/configuration.md"
+    )
 }
 
 fn persons(kind: &PersonaKind) -> Result<Vec<Person>, ConnectorRefused> {
     let refused = |mend: String| ConnectorRefused::new("kind.persona.persons", mend);
     let text = match &kind.persons {
         None => BUILT_IN.to_owned(),
-        Some(path) => {
-            std::fs::read_to_string(path).map_err(|error| refused(format!("{} can not be read: {error}", path.display())))?
-        }
+        Some(path) => std::fs::read_to_string(path)
+            .map_err(|error| refused(format!("{} can not be read: {error}", path.display())))?,
     };
-    let PersonsFile { person: persons } = toml::from_str(&text).map_err(|error| refused(unreadable(&text, &error)))?;
+    let PersonsFile { person: persons } =
+        toml::from_str(&text).map_err(|error| refused(unreadable(&text, &error)))?;
     let mut ids = std::collections::HashSet::new();
-    if let Some(twice) = persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str())) {
-        return Err(refused(format!("the id {:?} is empty or stands twice; give each person one of their own", twice.id)));
+    if let Some(twice) =
+        persons.iter().find(|person| person.id.is_empty() || !ids.insert(person.id.as_str()))
+    {
+        return Err(refused(format!(
+            "the id {:?} is empty or stands twice; give each person one of their own",
+            twice.id
+        )));
     }
     if persons.is_empty() {
-        return Err(refused("it holds no [[person]]; add one, or remove the key to use the built-in ones".into()));
+        return Err(refused(
+            "it holds no [[person]]; add one, or remove the key to use the built-in ones".into(),
+        ));
     }
     Ok(persons)
 }
@@ -201,7 +215,12 @@ fn persons(kind: &PersonaKind) -> Result<Vec<Person>, ConnectorRefused> {
 #[async_trait]
 impl SandboxPage for PersonaConnector {
     fn offer(&self) -> Offer<'_> {
-        Offer { persons: &self.persons, levels: self.offered_levels().collect(), methods: amr::METHODS, failures: Failure::ALL }
+        Offer {
+            persons: &self.persons,
+            levels: self.offered_levels().collect(),
+            methods: amr::METHODS,
+            failures: Failure::ALL,
+        }
     }
 
     async fn choose(&self, form: &[(String, String)]) -> Result<String, ChoiceFault> {
@@ -214,7 +233,11 @@ impl SandboxPage for PersonaConnector {
             Choice::Picked(picked) => ("code", self.picked.keep(state, &picked, &self.env).await?),
         };
         let mut query = Serializer::new(String::new());
-        Ok(query.append_pair(name, &value).append_pair("state", state).append_pair("iss", &self.issuer).finish())
+        Ok(query
+            .append_pair(name, &value)
+            .append_pair("state", state)
+            .append_pair("iss", &self.issuer)
+            .finish())
     }
 }
 
@@ -226,9 +249,13 @@ fn field<'f>(form: &'f [(String, String)], name: &'static str) -> Result<&'f str
 impl PersonaConnector {
     fn choice(&self, form: &[(String, String)]) -> Result<Choice, ChoiceFault> {
         let failure = match field(form, "failure") {
-            Ok(name) => {
-                Some(Failure::ALL.iter().find(|failure| failure.as_str() == name).copied().ok_or(ChoiceFault::Field("failure"))?)
-            }
+            Ok(name) => Some(
+                Failure::ALL
+                    .iter()
+                    .find(|failure| failure.as_str() == name)
+                    .copied()
+                    .ok_or(ChoiceFault::Field("failure"))?,
+            ),
             Err(_) => None,
         };
         match failure {
@@ -238,17 +265,34 @@ impl PersonaConnector {
         }
     }
 
-    fn picked(&self, form: &[(String, String)], failure: Option<Failure>) -> Result<Picked, ChoiceFault> {
+    fn picked(
+        &self,
+        form: &[(String, String)],
+        failure: Option<Failure>,
+    ) -> Result<Picked, ChoiceFault> {
         let id = field(form, "person")?;
         let level = field(form, "level")?;
-        let methods: Vec<String> =
-            form.iter().filter(|(name, value)| name == "method" && !value.is_empty()).map(|(_, value)| value.clone()).collect();
-        if methods.len() > amr::METHODS.len() || methods.iter().any(|method| !amr::registered(method)) {
+        let methods: Vec<String> = form
+            .iter()
+            .filter(|(name, value)| name == "method" && !value.is_empty())
+            .map(|(_, value)| value.clone())
+            .collect();
+        if methods.len() > amr::METHODS.len()
+            || methods.iter().any(|method| !amr::registered(method))
+        {
             return Err(ChoiceFault::Field("method"));
         }
         Ok(Picked {
-            person: self.persons.iter().find(|person| person.id == id).ok_or(ChoiceFault::Field("person"))?.clone(),
-            level: self.offered_levels().find(|offered| offered.as_str() == level).ok_or(ChoiceFault::Field("level"))?,
+            person: self
+                .persons
+                .iter()
+                .find(|person| person.id == id)
+                .ok_or(ChoiceFault::Field("person"))?
+                .clone(),
+            level: self
+                .offered_levels()
+                .find(|offered| offered.as_str() == level)
+                .ok_or(ChoiceFault::Field("level"))?,
             methods,
             failure,
             at: self.env.now(),
@@ -261,7 +305,9 @@ impl Connector for PersonaConnector {
     async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
         let mut url = own_page::address(&departure, &self.id, &format!("/sandbox/{}", self.id))?;
         let level = self.agreement.to_ask(departure.level);
-        url.query_pairs_mut().append_pair("state", &departure.state).append_pair("level", level.as_str());
+        url.query_pairs_mut()
+            .append_pair("state", &departure.state)
+            .append_pair("level", level.as_str());
         Ok(Left {
             token_endpoint: self.issuer.clone(),
             issuer: self.issuer.clone(),
@@ -271,33 +317,58 @@ impl Connector for PersonaConnector {
         })
     }
 
-    async fn complete(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ConnectorFault> {
+    async fn complete(
+        &self,
+        attempt: Attempt,
+        arrival: Arrival,
+    ) -> Result<Authentication, ConnectorFault> {
         match arrival.iss.as_deref() {
             None => return Err(ConnectorFault::new(ErrorCode::IdpIssMissing, "iss is missing")),
             Some(iss) if iss != self.issuer || iss != attempt.left.issuer => {
-                return Err(ConnectorFault::new(ErrorCode::IdpIssWrong, "iss is not the sandbox's"));
+                return Err(ConnectorFault::new(
+                    ErrorCode::IdpIssWrong,
+                    "iss is not the sandbox's",
+                ));
             }
             Some(_) => {}
         }
         match arrival.error.as_deref() {
-            Some("access_denied") => return Err(ConnectorFault::new(ErrorCode::IdpDenied, "cancel was picked in the sandbox")),
-            Some(_) => return Err(ConnectorFault::new(ErrorCode::IdpError, "an error was picked in the sandbox")),
+            Some("access_denied") => {
+                return Err(ConnectorFault::new(
+                    ErrorCode::IdpDenied,
+                    "cancel was picked in the sandbox",
+                ));
+            }
+            Some(_) => {
+                return Err(ConnectorFault::new(
+                    ErrorCode::IdpError,
+                    "an error was picked in the sandbox",
+                ));
+            }
             None => {}
         }
-        let code = arrival
-            .code
-            .ok_or_else(|| ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there"))?;
+        let code = arrival.code.ok_or_else(|| {
+            ConnectorFault::new(ErrorCode::IdpCallbackMalformed, "neither code nor error is there")
+        })?;
         let picked = self.picked.take(code.reveal(), &attempt.state, self.env.now()).await?;
         if picked.failure == Some(Failure::LevelTooLow) {
-            return Err(ConnectorFault::new(ErrorCode::AcrTooLow, "too low a level was picked in the sandbox"));
+            return Err(ConnectorFault::new(
+                ErrorCode::AcrTooLow,
+                "too low a level was picked in the sandbox",
+            ));
         }
-        let judged = self.agreement.judge(Some(picked.level.as_str()), self.agreement.to_ask(attempt.level));
+        let judged =
+            self.agreement.judge(Some(picked.level.as_str()), self.agreement.to_ask(attempt.level));
         let level = judged.map_err(|fault| ConnectorFault::new(fault.code(), fault.to_string()))?;
         Ok(Authentication {
             connector: self.id.clone(),
             upstream_subject: Secret::new(picked.person.id.clone()),
             level,
-            amr: if picked.methods.is_empty() { Told::Nothing } else { Told::these(&picked.methods) },
+            amr: if picked.methods.is_empty() {
+                Told::Nothing
+            } else {
+                Told::these(&picked.methods)
+            },
             auth_time: picked.at,
             claims: claims(picked.person, picked.failure),
             id_token: None,
@@ -313,7 +384,10 @@ impl Connector for PersonaConnector {
     }
 
     async fn examine(&self, _: &Examination) -> Vec<Finding> {
-        vec![Finding::ok("reachable", "there is nothing to ask: the sandbox is a page of the hub itself")]
+        vec![Finding::ok(
+            "reachable",
+            "there is nothing to ask: the sandbox is a page of the hub itself",
+        )]
     }
 
     fn sandbox(&self) -> Option<&dyn SandboxPage> {
@@ -336,9 +410,10 @@ fn claims(person: Person, failure: Option<Failure>) -> Map<String, Value> {
         ("email", person.email),
         ("preferred_username", person.preferred_username),
     ];
-    all.into_iter().filter_map(|(name, value)| Some((name.to_owned(), Value::String(value?)))).collect()
+    all.into_iter()
+        .filter_map(|(name, value)| Some((name.to_owned(), Value::String(value?))))
+        .collect()
 }
 
 #[cfg(test)]
-#[path = "persona/tests.rs"]
 mod tests;

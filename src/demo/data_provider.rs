@@ -44,23 +44,35 @@ impl DemoDataProvider {
     /// If the listener can't be used.
     pub fn start(self, listener: TcpListener) -> std::io::Result<Server> {
         let this = web::Data::new(self);
-        let app = move || App::new().app_data(this.clone()).service(web::resource(PATH).route(web::get().to(tell)));
+        let app = move || {
+            App::new()
+                .app_data(this.clone())
+                .service(web::resource(PATH).route(web::get().to(tell)))
+        };
         Ok(HttpServer::new(app).workers(1).disable_signals().listen(listener)?.run())
     }
 
     async fn ask(&self, access_token: &str) -> Result<Value, HubFault> {
         let Registration { issuer, client_id, client_secret } = &self.registration;
         let metadata = self.hub.discover(issuer).await?;
-        let form = [("client_id", client_id.as_str()), ("client_secret", client_secret.reveal()), ("token", access_token)];
+        let form = [
+            ("client_id", client_id.as_str()),
+            ("client_secret", client_secret.reveal()),
+            ("token", access_token),
+        ];
         self.hub.introspect(&metadata, &form).await
     }
 }
 
 async fn tell(this: web::Data<DemoDataProvider>, request: HttpRequest) -> HttpResponse {
-    let challenge = |challenge| HttpResponse::Unauthorized().insert_header((header::WWW_AUTHENTICATE, challenge)).finish();
+    let challenge = |challenge| {
+        HttpResponse::Unauthorized().insert_header((header::WWW_AUTHENTICATE, challenge)).finish()
+    };
     let sent = request.headers().get(header::AUTHORIZATION).and_then(|value| value.to_str().ok());
     // RFC 9110, 11.1: the scheme in any case.
-    let sent = sent.and_then(|sent| sent.split_once(' ')).filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
+    let sent = sent
+        .and_then(|sent| sent.split_once(' '))
+        .filter(|(scheme, _)| scheme.eq_ignore_ascii_case("Bearer"));
     let Some((_, access_token)) = sent else { return challenge("Bearer") };
     match this.ask(access_token).await {
         // RFC 7662, 2.2: nothing else of an answer counts before this.
@@ -111,22 +123,38 @@ mod tests {
                 .route("/.well-known/openid-configuration", web::get().to(discovery))
                 .route("/checktoken", web::post().to(checktoken))
         };
-        actix_web::rt::spawn(HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run());
+        actix_web::rt::spawn(
+            HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run(),
+        );
         (issuer, asked)
     }
 
     /// Status, challenge and body for a request with this header.
-    async fn answer(told: Option<Value>, authorization: Option<&str>) -> (StatusCode, String, String, String) {
+    async fn answer(
+        told: Option<Value>,
+        authorization: Option<&str>,
+    ) -> (StatusCode, String, String, String) {
         let (issuer, asked) = hub(told);
         let client_secret = Secret::new("a secret & more".into());
-        let this = DemoDataProvider::new(Registration { issuer, client_id: "demo-data".into(), client_secret }).unwrap();
-        let app = init_service(App::new().app_data(web::Data::new(this)).route(PATH, web::get().to(tell))).await;
+        let this = DemoDataProvider::new(Registration {
+            issuer,
+            client_id: "demo-data".into(),
+            client_secret,
+        })
+        .unwrap();
+        let app = init_service(
+            App::new().app_data(web::Data::new(this)).route(PATH, web::get().to(tell)),
+        )
+        .await;
         let mut request = TestRequest::get().uri(PATH);
         if let Some(authorization) = authorization {
             request = request.insert_header((header::AUTHORIZATION, authorization));
         }
         let answer = call_service(&app, request.to_request()).await;
-        let challenge = answer.headers().get(header::WWW_AUTHENTICATE).map(|value| value.to_str().unwrap().to_owned());
+        let challenge = answer
+            .headers()
+            .get(header::WWW_AUTHENTICATE)
+            .map(|value| value.to_str().unwrap().to_owned());
         let (status, challenge) = (answer.status(), challenge.unwrap_or_default());
         let body = String::from_utf8(read_body(answer).await.to_vec()).unwrap();
         let asked = asked.lock().unwrap().clone();
@@ -138,7 +166,8 @@ mod tests {
     async fn a_live_token_opens_and_the_question_is_a_form() {
         let told = json!({ "active": true, "sub": "pairwise" });
         for authorization in ["Bearer T", "bearer T"] {
-            let (status, challenge, body, asked) = answer(Some(told.clone()), Some(authorization)).await;
+            let (status, challenge, body, asked) =
+                answer(Some(told.clone()), Some(authorization)).await;
             assert_eq!((status, challenge.as_str()), (StatusCode::OK, ""));
             assert_eq!(serde_json::from_str::<Value>(&body).unwrap(), told);
             assert_eq!(asked, "client_id=demo-data&client_secret=a+secret+%26+more&token=T");
@@ -147,16 +176,28 @@ mod tests {
 
     #[actix_web::test]
     async fn without_a_live_token_nothing_opens() {
-        for told in [json!({ "active": false }), json!({}), json!({ "active": "true" }), json!([])] {
+        for told in [json!({ "active": false }), json!({}), json!({ "active": "true" }), json!([])]
+        {
             let (status, challenge, body, _) = answer(Some(told), Some("Bearer T")).await;
-            assert_eq!((status, challenge.as_str()), (StatusCode::UNAUTHORIZED, "Bearer error=\"invalid_token\""), "{body}");
+            assert_eq!(
+                (status, challenge.as_str()),
+                (StatusCode::UNAUTHORIZED, "Bearer error=\"invalid_token\""),
+                "{body}"
+            );
         }
         for authorization in [None, Some("Basic VA=="), Some("Bearer")] {
-            let (status, challenge, _, asked) = answer(Some(json!({ "active": true })), authorization).await;
-            assert_eq!((status, challenge.as_str(), asked.as_str()), (StatusCode::UNAUTHORIZED, "Bearer", ""));
+            let (status, challenge, _, asked) =
+                answer(Some(json!({ "active": true })), authorization).await;
+            assert_eq!(
+                (status, challenge.as_str(), asked.as_str()),
+                (StatusCode::UNAUTHORIZED, "Bearer", "")
+            );
         }
         let (status, _, body, _) = answer(None, Some("Bearer T")).await;
         assert_eq!(status, StatusCode::BAD_GATEWAY);
-        assert!(body.contains("introspection endpoint answered with status 401: invalid_client"), "{body}");
+        assert!(
+            body.contains("introspection endpoint answered with status 401: invalid_client"),
+            "{body}"
+        );
     }
 }

@@ -30,7 +30,11 @@ pub struct IdentityProvider {
 
 pub const IDENTITY_PROVIDERS: [IdentityProvider; 2] = [
     IdentityProvider { id: "amandier", french: "Compte Amandier", english: "Amandier account" },
-    IdentityProvider { id: "belvedere", french: "Identité Belvédère", english: "Belvedere identity" },
+    IdentityProvider {
+        id: "belvedere",
+        french: "Identité Belvédère",
+        english: "Belvedere identity",
+    },
 ];
 
 /// Scopes of the demo's service provider and of the hub at its identity providers.
@@ -56,7 +60,8 @@ impl Files {
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
-            let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
+            let mut file =
+                OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
             file.write_all(text.as_bytes())?;
         }
         Ok(Self { folder, environment })
@@ -92,14 +97,18 @@ struct Secrets {
 
 impl Secrets {
     fn environment(&self) -> Environment {
-        let of_connectors = IDENTITY_PROVIDERS.map(|provider| (connector_variable(provider.id), &self.hub));
+        let of_connectors =
+            IDENTITY_PROVIDERS.map(|provider| (connector_variable(provider.id), &self.hub));
         let secrets = [
             ("SERVICE_PROVIDER_DEMO_SERVICE__CLIENT_SECRET", &self.service_provider),
             ("DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET", &self.data_provider),
             ("SERVICE_PROVIDER_DEMO_HUB__CLIENT_SECRET", &self.hub),
             ("DEMO_SUBJECT_KEY", &self.subjects),
         ];
-        let all = secrets.map(|(name, secret)| (name.to_owned(), secret)).into_iter().chain(of_connectors);
+        let all = secrets
+            .map(|(name, secret)| (name.to_owned(), secret))
+            .into_iter()
+            .chain(of_connectors);
         all.map(|(name, secret)| (name, secret.reveal().clone())).collect()
     }
 }
@@ -116,9 +125,20 @@ pub const ADMIN_TOKEN: &str = "admin.token";
 const SEALING: Sealing = Sealing { alg: EncryptionAlg::EcdhEs, enc: ContentEncryption::A256GCM };
 
 impl Side {
-    pub fn new(platform: Platform, hub: String, identity_providers: Vec<String>, data_provider: String, env: &Env) -> Self {
+    pub fn new(
+        platform: Platform,
+        hub: String,
+        identity_providers: Vec<String>,
+        data_provider: String,
+        env: &Env,
+    ) -> Self {
         let fresh = || fresh_secret(env);
-        let secrets = Secrets { service_provider: fresh(), data_provider: fresh(), hub: fresh(), subjects: fresh() };
+        let secrets = Secrets {
+            service_provider: fresh(),
+            data_provider: fresh(),
+            hub: fresh(),
+            subjects: fresh(),
+        };
         Self { platform, hub, identity_providers, data_provider, secrets }
     }
 
@@ -141,7 +161,9 @@ impl Side {
         let ((platform, suffix), address) = (self.names(), &self.hub);
         let (register, sealed) = match self.platform {
             Platform::Standard => ("register.file.path = \"register.csv\"", String::new()),
-            Platform::High => ("", "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &sealing()),
+            Platform::High => {
+                ("", "jwks = { file = \"demo-service.jwks.json\" }\n".to_owned() + &sealing())
+            }
         };
         let settings = format!(
             r#"
@@ -192,7 +214,12 @@ secrets = [{{ env = "DATA_PROVIDER_DEMO_DATA__CLIENT_SECRET" }}]
                 files.push(("demo-service.jwks.json".to_owned(), keys));
             }
         }
-        files.extend(IDENTITY_PROVIDERS.iter().zip(&self.identity_providers).map(|(provider, at)| self.connector(provider, at)));
+        files.extend(
+            IDENTITY_PROVIDERS
+                .iter()
+                .zip(&self.identity_providers)
+                .map(|(provider, at)| self.connector(provider, at)),
+        );
         Files::write(&files, self.secrets.environment())
     }
 
@@ -239,7 +266,9 @@ internal_hosts = ["localhost"]
         let (levels, sealed) = match self.platform {
             Platform::Standard => (levels(&["eidas1"]), String::new()),
             Platform::High => {
-                let keys = format!("jwks_uri = \"{hub}/api/v2/client/jwks\"\ninternal_hosts = [\"localhost\"]\n");
+                let keys = format!(
+                    "jwks_uri = \"{hub}/api/v2/client/jwks\"\ninternal_hosts = [\"localhost\"]\n"
+                );
                 (levels(&["eidas1", "eidas2", "eidas3"]), keys + &sealing())
             }
         };
@@ -280,8 +309,11 @@ name = {{ fr = "{french}", en = "{english}" }}
 [kind.persona]
 "#
         );
-        let files =
-            [("passerelle.toml", settings), ("service-providers/demo-hub.toml", client), ("connectors/persona.toml", persona)];
+        let files = [
+            ("passerelle.toml", settings),
+            ("service-providers/demo-hub.toml", client),
+            ("connectors/persona.toml", persona),
+        ];
         Files::write(&files.map(|(path, text)| (path.to_owned(), text)), self.secrets.environment())
     }
 
@@ -312,7 +344,12 @@ name = {{ fr = "{french}", en = "{english}" }}
 }
 
 /// What the demo's service provider knows of itself.
-pub fn service_provider(address: &str, keys: Arc<UpstreamKeys>, standard: &Side, high: &Side) -> Settings {
+pub fn service_provider(
+    address: &str,
+    keys: Arc<UpstreamKeys>,
+    standard: &Side,
+    high: &Side,
+) -> Settings {
     Settings {
         redirect_uri: format!("{address}/callback"),
         post_logout_redirect_uri: format!("{address}/signed-out"),
@@ -339,7 +376,9 @@ fn levels_by_name(names: &[&str]) -> String {
 fn sealing() -> String {
     let Sealing { alg, enc } = SEALING;
     let line = |token, what, value| format!("{token}_encrypted_response_{what} = \"{value}\"\n");
-    ["id_token", "userinfo"].map(|token| line(token, "alg", alg.as_str()) + &line(token, "enc", enc.as_str())).concat()
+    ["id_token", "userinfo"]
+        .map(|token| line(token, "alg", alg.as_str()) + &line(token, "enc", enc.as_str()))
+        .concat()
 }
 
 fn quoted(scopes: &str) -> String {

@@ -40,7 +40,9 @@ const CAPACITY: usize = 1000;
 
 #[derive(thiserror::Error, Debug)]
 pub enum SetupFault {
-    #[error("the demo service provider's redirect_uri must be an absolute URL with the path /callback")]
+    #[error(
+        "the demo service provider's redirect_uri must be an absolute URL with the path /callback"
+    )]
     RedirectUri,
     #[error("the demo service provider's HTTP client can't be built: {0}")]
     Client(reqwest::Error),
@@ -105,14 +107,18 @@ impl DemoServiceProvider {
     /// # Errors
     /// What of the settings, of this machine or of the built-in theme is wrong.
     pub fn new(settings: Settings, env: Env) -> Result<Self, SetupFault> {
-        let redirect_uri = Url::parse(&settings.redirect_uri).map_err(|_| SetupFault::RedirectUri)?;
+        let redirect_uri =
+            Url::parse(&settings.redirect_uri).map_err(|_| SetupFault::RedirectUri)?;
         if redirect_uri.path() != "/callback" {
             return Err(SetupFault::RedirectUri);
         }
         let secure = redirect_uri.scheme() == "https";
         let hub = Hub::new().map_err(SetupFault::Client)?;
         let mut problems = Vec::new();
-        let theme = theme::embedded(THEME, &mut problems).as_ref().map(Theme::from).ok_or(SetupFault::Theme(problems))?;
+        let theme = theme::embedded(THEME, &mut problems)
+            .as_ref()
+            .map(Theme::from)
+            .ok_or(SetupFault::Theme(problems))?;
         Ok(Self {
             settings,
             env,
@@ -203,7 +209,10 @@ impl DemoServiceProvider {
         }
         if let Some(error) = answer.one("error") {
             let description = answer.one("error_description").map(str::to_owned);
-            return Ok(Outcome::Failed(DemoError::Returned { error: error.to_owned(), description }));
+            return Ok(Outcome::Failed(DemoError::Returned {
+                error: error.to_owned(),
+                description,
+            }));
         }
         let code = answer.one("code").ok_or(CallbackFault::Empty)?;
         let form = [
@@ -235,7 +244,8 @@ impl DemoServiceProvider {
         let userinfo = judge::userinfo(&answer, &keys, &expected, &id_token, self.env.now())?;
         let frame = |name: &str| matches!(name, "iss" | "aud" | "exp" | "iat");
         let claims = userinfo.jws.claims.iter().filter(|(name, _)| !frame(name));
-        let claims = claims.map(|(name, value)| Fact { name: name.clone(), value: plain(value) }).collect();
+        let claims =
+            claims.map(|(name, value)| Fact { name: name.clone(), value: plain(value) }).collect();
         let sign_out = pending
             .metadata
             .end_session_endpoint
@@ -246,7 +256,10 @@ impl DemoServiceProvider {
             claims,
             id_token: parts(&id_token),
             userinfo: parts(&userinfo),
-            data_provider: self.hub.record(registration.data_provider.as_deref(), &tokens.access_token).await,
+            data_provider: self
+                .hub
+                .record(registration.data_provider.as_deref(), &tokens.access_token)
+                .await,
             token_answer: tokens.raw,
         };
         Ok(Outcome::SignedIn(signed_in.into(), sign_out))
@@ -257,7 +270,9 @@ type This = web::Data<DemoServiceProvider>;
 
 async fn show(this: This, request: HttpRequest) -> HttpResponse {
     let session = request.cookie(&this.session_cookie());
-    let outcome = session.and_then(|cookie| this.finished.load(&digest::fingerprint(cookie.value()), this.env.now()));
+    let outcome = session.and_then(|cookie| {
+        this.finished.load(&digest::fingerprint(cookie.value()), this.env.now())
+    });
     let locale = language(&request, &Answer::parse(request.query_string().as_bytes()), "lang");
     this.page(StatusCode::OK, locale, |chrome| match outcome.as_deref() {
         None => DemoSignedOut.render(chrome),
@@ -273,7 +288,11 @@ async fn log_in(this: This, request: HttpRequest, body: web::Bytes) -> HttpRespo
         return this.refuse(StatusCode::FORBIDDEN, locale, reason);
     }
     let Some(level) = form.one("level").and_then(registration::level) else {
-        return this.refuse(StatusCode::BAD_REQUEST, locale, "The form asks for no level of assurance, or for an unknown one.");
+        return this.refuse(
+            StatusCode::BAD_REQUEST,
+            locale,
+            "The form asks for no level of assurance, or for an unknown one.",
+        );
     };
     let metadata = match this.hub.discover(&this.settings.at(level).issuer).await {
         Ok(metadata) => metadata,
@@ -282,9 +301,20 @@ async fn log_in(this: This, request: HttpRequest, body: web::Bytes) -> HttpRespo
     let entropy = this.env.entropy();
     let (state, binding) = (entropy.token(), entropy.token());
     let verifier = Secret::new(entropy.token());
-    let pending = Pending { level, nonce: entropy.token(), verifier, binding: digest::fingerprint(&binding), metadata, locale };
+    let pending = Pending {
+        level,
+        nonce: entropy.token(),
+        verifier,
+        binding: digest::fingerprint(&binding),
+        metadata,
+        locale,
+    };
     let Some(url) = this.authorization_url(&pending, &state) else {
-        return this.refuse(StatusCode::BAD_GATEWAY, locale, &HubFault::Malformed("configuration document").to_string());
+        return this.refuse(
+            StatusCode::BAD_GATEWAY,
+            locale,
+            &HubFault::Malformed("configuration document").to_string(),
+        );
     };
     let cookie = this.cookie(this.login_cookie(&state), binding);
     let now = this.env.now();
@@ -299,7 +329,9 @@ async fn callback(this: This, request: HttpRequest) -> HttpResponse {
     // RFC 6749, 10.12: an answer counts once, and only in the browser that asked for it.
     let pending = request.cookie(&login_cookie).and_then(|cookie| {
         let binding = digest::fingerprint(cookie.value());
-        this.pending.take(state, this.env.now(), |pending| digest::equal(pending.binding.as_bytes(), binding.as_bytes()))
+        this.pending.take(state, this.env.now(), |pending| {
+            digest::equal(pending.binding.as_bytes(), binding.as_bytes())
+        })
     });
     let Some(pending) = pending else {
         return this.refuse(
@@ -317,7 +349,10 @@ async fn callback(this: This, request: HttpRequest) -> HttpResponse {
     let now = this.env.now();
     this.forget_session(&request);
     this.finished.insert(digest::fingerprint(&session), Arc::new(outcome), now + LIFE, now);
-    go_to(&home(pending.locale), vec![this.expired(login_cookie), this.cookie(this.session_cookie(), session)])
+    go_to(
+        &home(pending.locale),
+        vec![this.expired(login_cookie), this.cookie(this.session_cookie(), session)],
+    )
 }
 
 /// Ends the service provider's own session, then sends the browser to the hub to end its own (R170).
@@ -336,7 +371,8 @@ async fn log_out(this: This, request: HttpRequest, body: web::Bytes) -> HttpResp
 /// Back from the hub. A state that is not ours changes nothing: nobody is signed in any more either way.
 async fn signed_out(this: This, request: HttpRequest) -> HttpResponse {
     let answer = Answer::parse(request.query_string().as_bytes());
-    let locale = answer.one("state").and_then(|state| this.leaving.take(state, this.env.now(), |_| true));
+    let locale =
+        answer.one("state").and_then(|state| this.leaving.take(state, this.env.now(), |_| true));
     go_to(&home(locale.unwrap_or_else(|| language(&request, &answer, "lang"))), vec![])
 }
 
@@ -370,7 +406,11 @@ impl Answer {
 
     fn one(&self, name: &str) -> Option<&str> {
         let mut values = self.0.iter().filter(|(other, _)| other == name);
-        values.next().filter(|_| values.next().is_none()).map(|(_, value)| value.as_str()).filter(|value| !value.is_empty())
+        values
+            .next()
+            .filter(|_| values.next().is_none())
+            .map(|(_, value)| value.as_str())
+            .filter(|value| !value.is_empty())
     }
 }
 
@@ -384,7 +424,9 @@ fn other_site(request: &HttpRequest) -> Option<&'static str> {
 
 fn go_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
     let mut answer = HttpResponse::SeeOther();
-    answer.insert_header((header::LOCATION, location)).insert_header((header::CACHE_CONTROL, "no-store"));
+    answer
+        .insert_header((header::LOCATION, location))
+        .insert_header((header::CACHE_CONTROL, "no-store"));
     answer.insert_header((header::REFERRER_POLICY, "no-referrer"));
     for cookie in cookies {
         answer.cookie(cookie);
@@ -393,5 +435,4 @@ fn go_to(location: &str, cookies: Vec<Cookie<'static>>) -> HttpResponse {
 }
 
 #[cfg(test)]
-#[path = "service_provider/tests.rs"]
 mod tests;

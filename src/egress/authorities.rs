@@ -26,10 +26,13 @@ impl Authorities {
     /// What is wrong with the file, in words for its operator.
     pub fn read(path: &Path) -> Result<Self, String> {
         let mut pem = String::new();
-        let read = File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut pem));
+        let read =
+            File::open(path).and_then(|file| file.take(MAX_BYTES + 1).read_to_string(&mut pem));
         read.map_err(|error| format!("it can not be read: {error}"))?;
         if u64::try_from(pem.len()).unwrap_or(u64::MAX) > MAX_BYTES {
-            return Err("it is larger than 1 MiB; write the authority's certificate alone, in PEM".into());
+            return Err(
+                "it is larger than 1 MiB; write the authority's certificate alone, in PEM".into()
+            );
         }
         Self::from_pem(pem)
     }
@@ -70,7 +73,10 @@ mod tests {
     fn what_is_wrong_with_a_file_is_said_in_words() {
         for (pem, said) in [
             ("", "it holds no certificate"),
-            ("-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n", "it holds no certificate"),
+            (
+                "-----BEGIN PRIVATE KEY-----\nAAAA\n-----END PRIVATE KEY-----\n",
+                "it holds no certificate",
+            ),
             ("-----BEGIN CERTIFICATE-----\n!\n-----END CERTIFICATE-----\n", "no PEM file"),
             ("-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n", "can not be read"),
         ] {

@@ -23,7 +23,8 @@ pub enum Condition {
 }
 
 impl Condition {
-    pub const LABELS: [&str; 3] = [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
+    pub const LABELS: [&str; 3] =
+        [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
 
     pub const fn label(self) -> &'static str {
         match self {
@@ -78,7 +79,9 @@ impl Breaker {
     pub fn enter(&self, now: Instant) -> Option<Pass<'_>> {
         self.change(|state| match state {
             State::Closed { .. } => (state, Some(Errand::Ordinary)),
-            State::Open { until } if now >= until => (State::HalfOpen { since: now }, Some(Errand::Probe)),
+            State::Open { until } if now >= until => {
+                (State::HalfOpen { since: now }, Some(Errand::Probe))
+            }
             State::Open { .. } | State::HalfOpen { .. } => (state, None),
         })
         .map(|errand| Pass { breaker: self, errand, settled: false })
@@ -116,7 +119,9 @@ impl Pass<'_> {
         self.settled = true;
         let errand = self.errand;
         self.breaker.change(|state| match (state, errand) {
-            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => (State::Closed { failures: 0 }, ()),
+            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => {
+                (State::Closed { failures: 0 }, ())
+            }
             // Asked before the circuit opened: late good news is no proof that the server is well now.
             (State::Open { .. } | State::HalfOpen { .. }, _) => (state, ()),
         });
@@ -126,8 +131,12 @@ impl Pass<'_> {
         self.settled = true;
         let (errand, until) = (self.errand, now + self.breaker.pause);
         self.breaker.change(|state| match (state, errand) {
-            (State::Closed { failures }, _) if failures + 1 < FAILURES => (State::Closed { failures: failures + 1 }, ()),
-            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => (State::Open { until }, ()),
+            (State::Closed { failures }, _) if failures + 1 < FAILURES => {
+                (State::Closed { failures: failures + 1 }, ())
+            }
+            (State::Closed { .. }, _) | (State::HalfOpen { .. }, Errand::Probe) => {
+                (State::Open { until }, ())
+            }
             (State::Open { .. } | State::HalfOpen { .. }, _) => (state, ()),
         });
     }
@@ -160,7 +169,8 @@ mod tests {
         fn new() -> Self {
             let told = Arc::new(Mutex::new(Vec::new()));
             let listener = Arc::clone(&told);
-            let breaker = Breaker::new(Box::new(move |from, to| listener.lock().unwrap().push((from, to))));
+            let breaker =
+                Breaker::new(Box::new(move |from, to| listener.lock().unwrap().push((from, to))));
             Self { breaker, told, now: Instant::now() }
         }
 
@@ -217,7 +227,8 @@ mod tests {
     #[tokio::test]
     async fn what_was_asked_before_it_opened_changes_nothing_any_more() {
         let mut stage = Stage::new();
-        let (early_good, early_bad) = (stage.breaker.enter(stage.now).unwrap(), stage.breaker.enter(stage.now).unwrap());
+        let (early_good, early_bad) =
+            (stage.breaker.enter(stage.now).unwrap(), stage.breaker.enter(stage.now).unwrap());
         stage.fail(FAILURES);
         early_good.succeeded();
         assert!(stage.breaker.enter(stage.now).is_none());

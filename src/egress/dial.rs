@@ -32,9 +32,16 @@ impl Dialer {
     ///
     /// # Errors
     /// `AddressForbidden`: the host is an address that may not be called.
-    pub fn new(host: Host, port: u16, internal_hosts: &[String], limit: Duration) -> Result<Self, GuardFault> {
+    pub fn new(
+        host: Host,
+        port: u16,
+        internal_hosts: &[String],
+        limit: Duration,
+    ) -> Result<Self, GuardFault> {
         let written = host.to_string();
-        let is_internal = internal_hosts.iter().any(|internal| bare(internal).eq_ignore_ascii_case(bare(&written)));
+        let is_internal = internal_hosts
+            .iter()
+            .any(|internal| bare(internal).eq_ignore_ascii_case(bare(&written)));
         let dialer = Self { host, port, is_internal, limit, lookups: Arc::default() };
         match dialer.literal() {
             Some(ip) if !dialer.may(ip) => Err(dialer.forbidden()),
@@ -47,7 +54,8 @@ impl Dialer {
     pub async fn connect(&self) -> Result<TcpStream, GuardFault> {
         let deadline = Instant::now() + self.limit;
         let late = |_| GuardFault::Timeout(self.host.to_string());
-        let addresses = tokio::time::timeout_at(deadline, self.addresses()).await.map_err(late)??;
+        let addresses =
+            tokio::time::timeout_at(deadline, self.addresses()).await.map_err(late)??;
         tokio::time::timeout_at(deadline, TcpStream::connect(addresses.as_slice()))
             .await
             .map_err(late)?
@@ -99,8 +107,12 @@ mod tests {
 
     #[tokio::test]
     async fn a_private_address_is_refused_by_whatever_name_it_goes() {
-        for literal in ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fd00::1]", "0x7f.1"] {
-            assert!(matches!(dialer(literal, 389, &[]), Err(GuardFault::AddressForbidden(_))), "{literal}");
+        for literal in ["127.0.0.1", "10.1.2.3", "169.254.169.254", "[::1]", "[fd00::1]", "0x7f.1"]
+        {
+            assert!(
+                matches!(dialer(literal, 389, &[]), Err(GuardFault::AddressForbidden(_))),
+                "{literal}"
+            );
         }
         // A name says where it leads only when it is resolved, and again each time.
         let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
@@ -113,17 +125,29 @@ mod tests {
 
     #[tokio::test]
     async fn a_name_that_hangs_is_looked_up_by_few_threads_and_its_callers_are_told_in_time() {
-        let hanging = Dialer::new(Host::parse("localhost").unwrap(), 389, &["localhost".into()], Duration::ZERO).unwrap();
+        let hanging = Dialer::new(
+            Host::parse("localhost").unwrap(),
+            389,
+            &["localhost".into()],
+            Duration::ZERO,
+        )
+        .unwrap();
         let _turns = hanging.lookups.all_turns("localhost").await;
         assert!(matches!(hanging.connect().await, Err(GuardFault::Timeout(_))));
         let other = dialer("localhost", 0, &["localhost"]).unwrap();
-        assert!(!other.addresses().await.unwrap().is_empty(), "another connector's lookups are its own");
+        assert!(
+            !other.addresses().await.unwrap().is_empty(),
+            "another connector's lookups are its own"
+        );
     }
 
     #[tokio::test]
     async fn nobody_there_is_a_fault_with_the_host_alone() {
         let free = TcpListener::bind("127.0.0.1:0").await.unwrap().local_addr().unwrap().port();
         let fault = dialer("127.0.0.1", free, &["127.0.0.1"]).unwrap().connect().await.unwrap_err();
-        assert!(matches!(&fault, GuardFault::Unreachable { host, .. } if host == "127.0.0.1"), "{fault}");
+        assert!(
+            matches!(&fault, GuardFault::Unreachable { host, .. } if host == "127.0.0.1"),
+            "{fault}"
+        );
     }
 }

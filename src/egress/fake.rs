@@ -25,7 +25,11 @@ pub struct Told {
 
 impl Told {
     pub fn json(body: &serde_json::Value) -> Self {
-        Self { status: 200, headers: vec![("content-type", "application/json".into())], body: body.to_string().into_bytes() }
+        Self {
+            status: 200,
+            headers: vec![("content-type", "application/json".into())],
+            body: body.to_string().into_bytes(),
+        }
     }
 
     /// No answer: the connection ends.
@@ -98,12 +102,19 @@ async fn read(stream: &mut TcpStream) -> Option<Asked> {
     loop {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
-            let length =
-                head.to_ascii_lowercase().lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
+            let length = head
+                .to_ascii_lowercase()
+                .lines()
+                .find_map(|line| line.strip_prefix("content-length:")?.trim().parse().ok());
             if body.len() >= length.unwrap_or(0) {
                 let mut words = head.split(' ');
                 let (method, target) = (words.next()?.to_owned(), words.next()?.to_owned());
-                return Some(Asked { method, target, head: head.to_owned(), body: body.to_owned() });
+                return Some(Asked {
+                    method,
+                    target,
+                    head: head.to_owned(),
+                    body: body.to_owned(),
+                });
             }
         }
         let mut chunk = [0; 4096];

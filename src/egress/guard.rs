@@ -42,7 +42,8 @@ pub struct CallLimits {
 
 impl CallLimits {
     /// Decisions 10.
-    pub const DEFAULT: Self = Self { connect: Duration::from_secs(2), whole: Duration::from_secs(6), body: 1 << 20 };
+    pub const DEFAULT: Self =
+        Self { connect: Duration::from_secs(2), whole: Duration::from_secs(6), body: 1 << 20 };
 }
 
 /// What proves the two ends of a TLS connection to each other, where the machine's own authorities are not enough.
@@ -99,7 +100,11 @@ impl Guard {
     ///
     /// # Errors
     /// The TLS library can't be set up.
-    pub fn new(schemes: Schemes, internal_hosts: &[String], limits: CallLimits) -> Result<Self, GuardFault> {
+    pub fn new(
+        schemes: Schemes,
+        internal_hosts: &[String],
+        limits: CallLimits,
+    ) -> Result<Self, GuardFault> {
         Self::trusting(schemes, internal_hosts, limits, Trust::default())
     }
 
@@ -113,7 +118,14 @@ impl Guard {
         limits: CallLimits,
         trust: Trust<'_>,
     ) -> Result<Self, GuardFault> {
-        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Dropped, Pooling::Reuse)
+        Self::made(
+            schemes,
+            internal_hosts,
+            limits,
+            trust,
+            PeerCertificates::Dropped,
+            Pooling::Reuse,
+        )
     }
 
     /// As `trusting`, with a [`PeerCertificate`] among the extensions of each answer that came over TLS.
@@ -139,7 +151,14 @@ impl Guard {
         limits: CallLimits,
         trust: Trust<'_>,
     ) -> Result<Self, GuardFault> {
-        Self::made(schemes, internal_hosts, limits, trust, PeerCertificates::Dropped, Pooling::Fresh)
+        Self::made(
+            schemes,
+            internal_hosts,
+            limits,
+            trust,
+            PeerCertificates::Dropped,
+            Pooling::Fresh,
+        )
     }
 
     fn made(
@@ -151,12 +170,18 @@ impl Guard {
         pooling: Pooling,
     ) -> Result<Self, GuardFault> {
         let rules = Arc::new(AddressRules::new(schemes, internal_hosts));
-        let refused = |error: &reqwest::Error| GuardFault::Unreachable { host: "any host".into(), why: root_cause(error) };
+        let refused = |error: &reqwest::Error| GuardFault::Unreachable {
+            host: "any host".into(),
+            why: root_cause(error),
+        };
         let client = trust
             .of(reqwest::Client::builder())
             .map_err(|error| refused(&error))?
             .user_agent(concat!("passerelle/", env!("CARGO_PKG_VERSION")))
-            .dns_resolver(Arc::new(GuardedResolver { rules: Arc::clone(&rules), lookups: Arc::default() }))
+            .dns_resolver(Arc::new(GuardedResolver {
+                rules: Arc::clone(&rules),
+                lookups: Arc::default(),
+            }))
             .redirect(Policy::none())
             .no_proxy()
             .https_only(schemes == Schemes::HttpsOnly)
@@ -182,8 +207,9 @@ impl Guard {
     /// # Errors
     /// See [`GuardFault`].
     pub async fn send(&self, request: HttpRequest) -> Result<HttpResponse, GuardFault> {
-        let request = reqwest::Request::try_from(request)
-            .map_err(|_| GuardFault::AddressForbidden("the address to call is not an absolute URL".into()))?;
+        let request = reqwest::Request::try_from(request).map_err(|_| {
+            GuardFault::AddressForbidden("the address to call is not an absolute URL".into())
+        })?;
         self.admit(request.url())?;
         let mut call = Call::begin(&request);
         let answer = self.execute(call.along(request)).await;
@@ -193,7 +219,8 @@ impl Guard {
 
     async fn execute(&self, request: reqwest::Request) -> Result<HttpResponse, GuardFault> {
         let host = request.url().host_str().unwrap_or_default().to_owned();
-        let mut answer = self.client.execute(request).await.map_err(|error| fault_of(&host, &error))?;
+        let mut answer =
+            self.client.execute(request).await.map_err(|error| fault_of(&host, &error))?;
         let too_large = || GuardFault::TooLarge { host: host.clone(), limit: self.limits.body };
         if answer.content_length().is_some_and(|length| length > self.limits.body as u64) {
             return Err(too_large());
@@ -208,7 +235,8 @@ impl Guard {
         let mut response = HttpResponse::new(body);
         *response.status_mut() = answer.status();
         *response.headers_mut() = std::mem::take(answer.headers_mut());
-        if let Some(der) = answer.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate) {
+        if let Some(der) = answer.extensions().get::<TlsInfo>().and_then(TlsInfo::peer_certificate)
+        {
             response.extensions_mut().insert(PeerCertificate(der.to_owned()));
         }
         Ok(response)
@@ -266,7 +294,13 @@ struct AddressRules {
 
 impl AddressRules {
     fn new(schemes: Schemes, internal_hosts: &[String]) -> Self {
-        Self { schemes, internal_hosts: internal_hosts.iter().map(|host| bare(host).to_ascii_lowercase()).collect() }
+        Self {
+            schemes,
+            internal_hosts: internal_hosts
+                .iter()
+                .map(|host| bare(host).to_ascii_lowercase())
+                .collect(),
+        }
     }
 
     fn admit(&self, url: &Url) -> Result<(), GuardFault> {
@@ -275,7 +309,11 @@ impl AddressRules {
         match url.scheme() {
             "https" => {}
             "http" if self.schemes == Schemes::HttpToo => {}
-            "http" => return refuse("http is not allowed; use https, or set insecure_http = true in the file that names it"),
+            "http" => {
+                return refuse(
+                    "http is not allowed; use https, or set insecure_http = true in the file that names it",
+                );
+            }
             _ => return refuse("only https is called"),
         }
         if !url.username().is_empty() || url.password().is_some() {
@@ -300,8 +338,7 @@ impl AddressRules {
     }
 }
 
-pub(super) const FORBIDDEN: &str =
-    "a loopback, link-local, private or reserved address; if it is meant, name the host in internal_hosts";
+pub(super) const FORBIDDEN: &str = "a loopback, link-local, private or reserved address; if it is meant, name the host in internal_hosts";
 
 pub(super) fn bare(host: &str) -> &str {
     host.strip_prefix('[').and_then(|rest| rest.strip_suffix(']')).unwrap_or(host)
@@ -363,5 +400,4 @@ fn root_cause(error: &reqwest::Error) -> String {
 }
 
 #[cfg(test)]
-#[path = "guard_tests.rs"]
 mod tests;

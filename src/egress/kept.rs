@@ -106,7 +106,11 @@ impl<T, F: Clone> Kept<T, F> {
     ///
     /// # Errors
     /// The fetch's fault; an older copy stays.
-    pub async fn fetch(&self, env: &Env, fetch: impl Future<Output = Result<Fetched<T>, F>>) -> Result<Arc<T>, F> {
+    pub async fn fetch(
+        &self,
+        env: &Env,
+        fetch: impl Future<Output = Result<Fetched<T>, F>>,
+    ) -> Result<Arc<T>, F> {
         let seen = self.finished.load(Ordering::SeqCst);
         let _turn = self.turn.lock().await;
         if self.finished.load(Ordering::SeqCst) != seen
@@ -132,7 +136,9 @@ impl<T, F: Clone> Kept<T, F> {
         let now = env.now();
         match self.copy.load_full() {
             Some(copy) if !Arc::ptr_eq(&copy.value, lacking) => return Ok(Arc::clone(&copy.value)),
-            _ if turn.forced_at.is_some_and(|last| now.since(last) < FORCED) => return Ok(Arc::clone(lacking)),
+            _ if turn.forced_at.is_some_and(|last| now.since(last) < FORCED) => {
+                return Ok(Arc::clone(lacking));
+            }
             _ => {}
         }
         turn.forced_at = Some(now);
@@ -142,8 +148,12 @@ impl<T, F: Clone> Kept<T, F> {
     fn settle(&self, outcome: Result<Fetched<T>, F>, now: Timestamp) -> Result<Arc<T>, F> {
         let outcome = outcome.map(|Fetched { value, life }| {
             let value = Arc::new(value);
-            let copy =
-                KeptCopy { value: Arc::clone(&value), fetched_at: now, refresh_at: now + life * 3 / 4, stale_at: now + life };
+            let copy = KeptCopy {
+                value: Arc::clone(&value),
+                fetched_at: now,
+                refresh_at: now + life * 3 / 4,
+                stale_at: now + life,
+            };
             self.copy.store(Some(Arc::new(copy)));
             value
         });
@@ -159,14 +169,17 @@ impl<T, F: Clone> Kept<T, F> {
 
 /// How long an answer may be believed: its `cache-control: max-age`, from one minute to one day; ten minutes without.
 pub fn life_of(headers: &HeaderMap) -> Duration {
-    let Some(control) = headers.get(http::header::CACHE_CONTROL).and_then(|value| value.to_str().ok()) else {
+    let Some(control) =
+        headers.get(http::header::CACHE_CONTROL).and_then(|value| value.to_str().ok())
+    else {
         return DEFAULT_LIFE;
     };
     let directives = || control.split(',').map(|directive| directive.trim().to_ascii_lowercase());
     if directives().any(|directive| directive == "no-store" || directive == "no-cache") {
         return SHORTEST_LIFE;
     }
-    let max_age = directives().find_map(|directive| directive.strip_prefix("max-age=")?.trim_matches('"').parse().ok());
+    let max_age = directives()
+        .find_map(|directive| directive.strip_prefix("max-age=")?.trim_matches('"').parse().ok());
     max_age.map_or(DEFAULT_LIFE, Duration::from_secs).clamp(SHORTEST_LIFE, LONGEST_LIFE)
 }
 
@@ -197,9 +210,15 @@ mod tests {
         assert!(matches!(kept.standing(env.now()), Standing::Fresh(_)));
         clock.advance(Duration::from_secs(451));
         assert!(matches!(kept.standing(env.now()), Standing::Aging(_)));
-        assert!(matches!(kept.standing(env.now()), Standing::Fresh(_)), "one caller refreshes, not all");
+        assert!(
+            matches!(kept.standing(env.now()), Standing::Fresh(_)),
+            "one caller refreshes, not all"
+        );
         assert!(kept.fetch(&env, async { fails() }).await.is_err());
-        assert!(matches!(kept.standing(env.now()), Standing::Fresh(_)), "a failed refresh is not repeated at once");
+        assert!(
+            matches!(kept.standing(env.now()), Standing::Fresh(_)),
+            "a failed refresh is not repeated at once"
+        );
         clock.advance(Duration::from_secs(31));
         assert!(matches!(kept.standing(env.now()), Standing::Aging(_)));
         clock.advance(Duration::from_secs(200));
@@ -231,8 +250,16 @@ mod tests {
         let first = kept.fetch(&env, async { brings(1) }).await.unwrap();
         let second = kept.fetch_ahead(&first, &env, async { brings(2) }).await.unwrap();
         assert_eq!(*second, 2);
-        assert_eq!(*kept.fetch_ahead(&first, &env, async { brings(3) }).await.unwrap(), 2, "a newer copy is already here");
-        assert_eq!(*kept.fetch_ahead(&second, &env, async { brings(4) }).await.unwrap(), 2, "within the minute");
+        assert_eq!(
+            *kept.fetch_ahead(&first, &env, async { brings(3) }).await.unwrap(),
+            2,
+            "a newer copy is already here"
+        );
+        assert_eq!(
+            *kept.fetch_ahead(&second, &env, async { brings(4) }).await.unwrap(),
+            2,
+            "within the minute"
+        );
         clock.advance(Duration::from_secs(60));
         assert_eq!(*kept.fetch_ahead(&second, &env, async { brings(5) }).await.unwrap(), 5);
     }
@@ -248,7 +275,8 @@ mod tests {
             ("max-age=x", 600),
         ];
         for (control, seconds) in table {
-            let headers = HeaderMap::from_iter([(http::header::CACHE_CONTROL, control.parse().unwrap())]);
+            let headers =
+                HeaderMap::from_iter([(http::header::CACHE_CONTROL, control.parse().unwrap())]);
             assert_eq!(life_of(&headers).as_secs(), seconds, "{control}");
         }
         assert_eq!(life_of(&HeaderMap::new()), DEFAULT_LIFE);

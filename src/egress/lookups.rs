@@ -41,7 +41,9 @@ impl Lookups {
         if names.len() >= NAMES {
             names.retain(|_, turns| Arc::strong_count(turns) > 1);
         }
-        Arc::clone(names.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(PER_NAME))))
+        Arc::clone(
+            names.entry(host.to_owned()).or_insert_with(|| Arc::new(Semaphore::new(PER_NAME))),
+        )
     }
 }
 

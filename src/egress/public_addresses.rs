@@ -18,7 +18,7 @@ fn is_public_v4(ip: Ipv4Addr) -> bool {
         (100, 64..=127, _) => true,               // carrier-grade NAT
         (169, 254, _) => true,                    // link-local, cloud metadata
         (172, 16..=31, _) | (192, 168, _) => true, // private
-        (192, 0, 0 | 2) | (192, 88, 99) => true,  // protocol assignments, documentation, 6to4 relays
+        (192, 0, 0 | 2) | (192, 88, 99) => true, // protocol assignments, documentation, 6to4 relays
         (198, 18 | 19, _) | (198, 51, 100) | (203, 0, 113) => true, // benchmarks, documentation
         _ => false,
     };

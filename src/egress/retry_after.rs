@@ -24,7 +24,9 @@ mod tests {
     #[test]
     fn seconds_and_dates_are_understood_and_nonsense_is_none() {
         let of = |pairs: &[(&'static str, &str)]| {
-            let pairs = pairs.iter().map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()));
+            let pairs = pairs
+                .iter()
+                .map(|(name, value)| (http::HeaderName::from_static(name), value.parse().unwrap()));
             retry_after(&HeaderMap::from_iter(pairs)).map(|wait| wait.as_secs())
         };
         let date = ("date", "Fri, 31 Dec 1999 23:58:59 GMT");

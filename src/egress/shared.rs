@@ -59,7 +59,9 @@ impl Guards {
         let trust = Trust { ca: authorities.map(Authorities::pem), identity: None };
         let guard = match pooling {
             Pooling::Reuse => Guard::trusting(schemes, internal_hosts, CallLimits::DEFAULT, trust)?,
-            Pooling::Fresh => Guard::connecting_anew(schemes, internal_hosts, CallLimits::DEFAULT, trust)?,
+            Pooling::Fresh => {
+                Guard::connecting_anew(schemes, internal_hosts, CallLimits::DEFAULT, trust)?
+            }
         };
         if kept.len() >= KEPT {
             kept.clear();

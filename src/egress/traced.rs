@@ -15,13 +15,18 @@ impl Call {
     pub fn begin(request: &Request) -> Self {
         let method = if request.method() == http::Method::POST { "POST" } else { "GET" };
         let mut span = trace::call(method);
-        span.host(method, request.url().host_str().unwrap_or_default(), request.url().port_or_known_default());
+        span.host(
+            method,
+            request.url().host_str().unwrap_or_default(),
+            request.url().port_or_known_default(),
+        );
         Self(span)
     }
 
     /// The request, with `traceparent` if its party may hear of it.
     pub fn along(&self, mut request: Request) -> Request {
-        if let Some(value) = self.0.traceparent().and_then(|text| HeaderValue::from_str(&text).ok()) {
+        if let Some(value) = self.0.traceparent().and_then(|text| HeaderValue::from_str(&text).ok())
+        {
             request.headers_mut().insert("traceparent", value);
         }
         request

@@ -22,7 +22,9 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::registration::Rules;
 use crate::store::{Draft, StoreFault};
-use crate::token::verify::{self, Expiry, OpenFault, Opened, TimeFault, check_times, numeric_date, open_jws};
+use crate::token::verify::{
+    self, Expiry, OpenFault, Opened, TimeFault, check_times, numeric_date, open_jws,
+};
 
 /// How far a client's clock may be off.
 const TOLERANCE: Duration = Duration::from_secs(60);
@@ -42,9 +44,13 @@ pub(super) enum AssertionFault {
     Typ,
     #[error("its iss and sub are not both the client_id")]
     Subject,
-    #[error("its aud is not our issuer as one string; client_assertion_audiences in the client's file can allow others")]
+    #[error(
+        "its aud is not our issuer as one string; client_assertion_audiences in the client's file can allow others"
+    )]
     Audience,
-    #[error("its aud names something else than client_assertion_audiences of the client's file allows")]
+    #[error(
+        "its aud names something else than client_assertion_audiences of the client's file allows"
+    )]
     AudienceUnlisted,
     #[error("it has expired, or has no numeric exp")]
     Expired,
@@ -92,11 +98,18 @@ impl AssertionFault {
 
 impl Grants {
     /// The service provider that signed this assertion; `claimed` is who it says it is from.
-    pub(super) async fn by_assertion(&self, claimed: Option<&ClientId>, assertion: &str) -> Result<Arc<Service>, ClientFault> {
-        let client = claimed.and_then(|client_id| self.federation.load().active(client_id).cloned());
+    pub(super) async fn by_assertion(
+        &self,
+        claimed: Option<&ClientId>,
+        assertion: &str,
+    ) -> Result<Arc<Service>, ClientFault> {
+        let client =
+            claimed.and_then(|client_id| self.federation.load().active(client_id).cloned());
         let rules = client.as_ref().and_then(|client| match &client.authentication {
             Authentication::PrivateKeyJwt(rules) => Some(rules),
-            Authentication::SecretPost(_) | Authentication::SecretBasic(_) | Authentication::Secret(_) => None,
+            Authentication::SecretPost(_)
+            | Authentication::SecretBasic(_)
+            | Authentication::Secret(_) => None,
         });
         let (Some(client), Some(rules)) = (&client, rules) else {
             self.spend_a_verification(assertion);
@@ -117,7 +130,12 @@ impl Grants {
         Ok(Arc::clone(client))
     }
 
-    async fn open(&self, client: &Service, assertion: &str, alg: SigningAlg) -> Result<Opened, AssertionFault> {
+    async fn open(
+        &self,
+        client: &Service,
+        assertion: &str,
+        alg: SigningAlg,
+    ) -> Result<Opened, AssertionFault> {
         let client_id = &client.registration.client_id;
         let keys = self.client_keys.keys(client_id, &client.keys).ok_or(AssertionFault::NoKeys)?;
         let mut opened = open_jws(assertion, alg, &keys.verification);
@@ -143,12 +161,22 @@ impl Grants {
     }
 
     /// RFC 7523, 3, point 7: whoever has overheard an assertion can't use it again, on any node.
-    async fn use_once(&self, client_id: &ClientId, used: &Used<'_>, now: Timestamp) -> Result<(), AssertionFault> {
+    async fn use_once(
+        &self,
+        client_id: &ClientId,
+        used: &Used<'_>,
+        now: Timestamp,
+    ) -> Result<(), AssertionFault> {
         // Before the store is asked: it has one room for all, and knows no clients.
         if !self.assertion_room.has_place(client_id, now) {
             return Err(AssertionFault::Crowding);
         }
-        let draft = Draft { value: Vec::new(), expires_at: used.until, unread_until: None, families: Arc::default() };
+        let draft = Draft {
+            value: Vec::new(),
+            expires_at: used.until,
+            unread_until: None,
+            families: Arc::default(),
+        };
         match self.store.insert(assertion_key(client_id, used.jti), draft, now).await {
             Ok(_) => {
                 self.assertion_room.take_place(client_id, used.until);
@@ -226,7 +254,8 @@ fn judge<'a>(
     if !is_of_our_kind(header) {
         return Err(AssertionFault::Typ);
     }
-    let is = |name: &str, expected: &str| claims.get(name).and_then(Value::as_str) == Some(expected);
+    let is =
+        |name: &str, expected: &str| claims.get(name).and_then(Value::as_str) == Some(expected);
     if !is("iss", client_id.as_str()) || !is("sub", client_id.as_str()) {
         return Err(AssertionFault::Subject);
     }
@@ -249,8 +278,14 @@ fn judge<'a>(
             Rules::Openid => AssertionFault::TooLongOpenid,
         });
     }
-    let jti = claims.get("jti").and_then(Value::as_str).filter(|jti| (1..=LONGEST_JTI).contains(&jti.chars().count()));
-    let issued_at = numeric_date(claims, "iat").ok().flatten().unwrap_or_else(|| expires_at - rules.longest_life);
+    let jti = claims
+        .get("jti")
+        .and_then(Value::as_str)
+        .filter(|jti| (1..=LONGEST_JTI).contains(&jti.chars().count()));
+    let issued_at = numeric_date(claims, "iat")
+        .ok()
+        .flatten()
+        .unwrap_or_else(|| expires_at - rules.longest_life);
     Ok(Used { jti: jti.ok_or(AssertionFault::Jti)?, until: expires_at + TOLERANCE, issued_at })
 }
 
@@ -261,7 +296,8 @@ fn is_of_our_kind(header: &Map<String, Value>) -> bool {
         None => true,
         Some(Value::String(typ)) => {
             let typ = typ.to_ascii_lowercase();
-            ["client-authentication+jwt", "jwt"].contains(&typ.strip_prefix("application/").unwrap_or(&typ))
+            ["client-authentication+jwt", "jwt"]
+                .contains(&typ.strip_prefix("application/").unwrap_or(&typ))
         }
         Some(_) => false,
     }

@@ -55,14 +55,25 @@ impl Grants {
     /// where the hub can't tell; `TooManyMistakes` instead of a 401 that is one too many.
     pub async fn authenticate(&self, offered: &Credentials) -> Result<Arc<Service>, Refusal> {
         let judged = match offered {
-            Credentials::SecretPost { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Post),
-            Credentials::SecretBasic { client_id, secret } => self.by_secret(client_id, secret, SecretBy::Basic),
-            Credentials::Assertion { claimed, assertion } => self.by_assertion(claimed.as_ref(), assertion.reveal()).await,
+            Credentials::SecretPost { client_id, secret } => {
+                self.by_secret(client_id, secret, SecretBy::Post)
+            }
+            Credentials::SecretBasic { client_id, secret } => {
+                self.by_secret(client_id, secret, SecretBy::Basic)
+            }
+            Credentials::Assertion { claimed, assertion } => {
+                self.by_assertion(claimed.as_ref(), assertion.reveal()).await
+            }
         };
         judged.map_err(|fault| self.refusal(offered, fault))
     }
 
-    fn by_secret(&self, client_id: &ClientId, secret: &Secret<String>, by: SecretBy) -> Result<Arc<Service>, ClientFault> {
+    fn by_secret(
+        &self,
+        client_id: &ClientId,
+        secret: &Secret<String>,
+        by: SecretBy,
+    ) -> Result<Arc<Service>, ClientFault> {
         let offered = digest::sha256(secret.reveal().as_bytes());
         let client = self.federation.load().active(client_id).cloned();
         let registered = client.as_ref().and_then(|client| by.registered(&client.authentication));
@@ -77,7 +88,8 @@ impl Grants {
 
     fn refusal(&self, offered: &Credentials, fault: ClientFault) -> Refusal {
         let named = match offered {
-            Credentials::SecretPost { client_id, .. } | Credentials::SecretBasic { client_id, .. } => Some(client_id),
+            Credentials::SecretPost { client_id, .. }
+            | Credentials::SecretBasic { client_id, .. } => Some(client_id),
             Credentials::Assertion { claimed, .. } => claimed.as_ref(),
         };
         let federation = self.federation.load();
@@ -90,7 +102,11 @@ impl Grants {
 
 /// Whether one of `registered` is the secret offered, and counts now. Nobody's secrets, `None`, cost the same comparison as
 /// somebody's, so that ids can't be listed by timing.
-pub(super) fn standing(registered: Option<&[DatedSecret]>, offered: &[u8; 32], now: Timestamp) -> Result<(), ClientFault> {
+pub(super) fn standing(
+    registered: Option<&[DatedSecret]>,
+    offered: &[u8; 32],
+    now: Timestamp,
+) -> Result<(), ClientFault> {
     let nobody = [DatedSecret { sha256: [0; 32], validity: crate::config::Validity::default() }];
     let found = registered.unwrap_or(&nobody).iter().fold(None, |found, kept| {
         let same = digest::equal(&kept.sha256, offered);

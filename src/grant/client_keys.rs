@@ -95,14 +95,19 @@ impl KeyDirectory {
     pub fn prepare(&self, federation: &Federation) -> Result<(), DirectoryFault> {
         let mut sets = BTreeMap::clone(&self.sets.load());
         for (client_id, address) in publishers(federation) {
-            if sets.get(client_id).is_some_and(|known| known.iter().any(|published| published.address == *address)) {
+            if sets
+                .get(client_id)
+                .is_some_and(|known| known.iter().any(|published| published.address == *address))
+            {
                 continue;
             }
             // A guard keeps roots and connections of its own, so those of the same rules share one.
-            let alike = sets.values().flatten().find(|known| known.address.rules() == address.rules());
+            let alike =
+                sets.values().flatten().find(|known| known.address.rules() == address.rules());
             let guard = alike.map(|known| known.guard.clone());
             let published = Published::new(client_id, address, guard, &self.metrics);
-            let published = published.map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?;
+            let published = published
+                .map_err(|fault| DirectoryFault { client_id: client_id.clone(), fault })?;
             sets.entry(client_id.clone()).or_default().push(Arc::new(published));
         }
         self.sets.store(Arc::new(sets));
@@ -114,7 +119,9 @@ impl KeyDirectory {
         let wanted: BTreeMap<&ClientId, &JwksUri> = publishers(federation).collect();
         let mut sets = BTreeMap::clone(&self.sets.load());
         sets.retain(|client_id, known| {
-            known.retain(|published| wanted.get(client_id).is_some_and(|address| published.address == **address));
+            known.retain(|published| {
+                wanted.get(client_id).is_some_and(|address| published.address == **address)
+            });
             !known.is_empty()
         });
         self.sets.store(Arc::new(sets));
@@ -123,7 +130,9 @@ impl KeyDirectory {
     /// Sets the gauges of when keys were fetched. What has never been is what an operator looks for.
     pub fn report(&self) {
         let sets = self.sets.load();
-        let fetched = sets.iter().flat_map(|(id, known)| known.iter().map(|known| (id.clone(), known.kept.fetched_at())));
+        let fetched = sets.iter().flat_map(|(id, known)| {
+            known.iter().map(|known| (id.clone(), known.kept.fetched_at()))
+        });
         self.metrics.client_keys_fetched(fetched);
     }
 
@@ -158,7 +167,12 @@ impl KeyDirectory {
     }
 
     fn known(&self, client_id: &ClientId, address: &JwksUri) -> Option<Arc<Published>> {
-        self.sets.load().get(client_id)?.iter().find(|published| published.address == *address).cloned()
+        self.sets
+            .load()
+            .get(client_id)?
+            .iter()
+            .find(|published| published.address == *address)
+            .cloned()
     }
 
     /// Fetches what is missing or getting old, now and for ever; also for those that come later.
@@ -181,7 +195,8 @@ impl KeyDirectory {
     pub async fn probe(&self, federation: &Federation) -> Vec<(ClientId, Result<(), FetchFault>)> {
         let mut findings = Vec::new();
         for published in self.published() {
-            let owner = federation.key_owners().find(|owner| *owner.client_id == published.client_id);
+            let owner =
+                federation.key_owners().find(|owner| *owner.client_id == published.client_id);
             let algs = owner.map(|owner| owner.encryption).unwrap_or_default();
             let fits = published.ask().await.and_then(|Fetched { value, .. }| {
                 let lacking = algs.into_iter().find(|alg| value.encryption.choose(*alg).is_none());
@@ -206,13 +221,19 @@ fn publishers(federation: &Federation) -> impl Iterator<Item = (&ClientId, &Jwks
 }
 
 impl Published {
-    fn new(client_id: &ClientId, address: &JwksUri, guard: Option<Guard>, metrics: &Arc<Metrics>) -> Result<Self, GuardFault> {
+    fn new(
+        client_id: &ClientId,
+        address: &JwksUri,
+        guard: Option<Guard>,
+        metrics: &Arc<Metrics>,
+    ) -> Result<Self, GuardFault> {
         let guard = match guard {
             Some(guard) => guard,
             None => Guard::new(address.schemes, &address.internal_hosts, LIMITS)?,
         };
         guard.admit(&address.uri)?;
-        let (client_id, address, metrics) = (client_id.clone(), address.clone(), Arc::clone(metrics));
+        let (client_id, address, metrics) =
+            (client_id.clone(), address.clone(), Arc::clone(metrics));
         Ok(Self { client_id, address, guard, kept: Kept::default(), metrics })
     }
 
@@ -233,21 +254,32 @@ impl Published {
     /// Asks, counts what came, and tells of a fault in one line.
     async fn fetch(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
         let outcome = self.ask().await;
-        self.metrics.client_keys_asked(&self.client_id, outcome.as_ref().map_or_else(FetchFault::label, |_| "ok"));
+        self.metrics.client_keys_asked(
+            &self.client_id,
+            outcome.as_ref().map_or_else(FetchFault::label, |_| "ok"),
+        );
         if let Err(fault) = &outcome {
-            let copy = if self.kept.latest().is_some() { "the last good copy serves" } else { "there is none yet" };
+            let copy = if self.kept.latest().is_some() {
+                "the last good copy serves"
+            } else {
+                "there is none yet"
+            };
             tracing::warn!(client_id = %self.client_id, %fault, "the keys of a client can't be had; {copy}");
         }
         outcome
     }
 
     async fn ask(&self) -> Result<Fetched<ClientKeys>, FetchFault> {
-        let unusable = || GuardFault::AddressForbidden("the jwks_uri is no address that can be called".into());
+        let unusable =
+            || GuardFault::AddressForbidden("the jwks_uri is no address that can be called".into());
         let request = http::Request::get(self.address.uri.as_str())
             .header(http::header::ACCEPT, "application/jwk-set+json, application/json");
         let answer = self.guard.send(request.body(Vec::new()).map_err(|_| unusable())?).await?;
         match answer.status().as_u16() {
-            200 => Ok(Fetched { value: ClientKeys::from_jwks(answer.body())?, life: life_of(answer.headers()) }),
+            200 => Ok(Fetched {
+                value: ClientKeys::from_jwks(answer.body())?,
+                life: life_of(answer.headers()),
+            }),
             status => Err(FetchFault::Status(status)),
         }
     }
@@ -260,5 +292,4 @@ impl std::fmt::Debug for KeyDirectory {
 }
 
 #[cfg(test)]
-#[path = "client_keys_tests.rs"]
 mod tests;

@@ -32,7 +32,8 @@ impl Grants {
             return Err(ErrorCode::AlreadyDone);
         }
         // The session first: a code must not be redeemable by a login whose session could not be kept.
-        let InSession { family: session, begun, hint_key } = self.begin_session(&grant, now).await?;
+        let InSession { family: session, begun, hint_key } =
+            self.begin_session(&grant, now).await?;
         let release = self.federation.load().release(request);
         let record = CodeRecord {
             redirect_uri: request.redirect.redirect_uri().to_owned(),
@@ -80,8 +81,15 @@ impl Grants {
         self.metrics.token_issued("code");
         self.audit.tell(|| {
             let Proven { authentication, subject, level, .. } = &grant.proven;
-            let issued = Event::of(Name::CodeIssued).sp(&request.client_id).idp(&authentication.connector).level(*level);
-            issued.subject(subject).login(&grant.login).session(&record.session.0).support_id(&grant.support_id)
+            let issued = Event::of(Name::CodeIssued)
+                .sp(&request.client_id)
+                .idp(&authentication.connector)
+                .level(*level);
+            issued
+                .subject(subject)
+                .login(&grant.login)
+                .session(&record.session.0)
+                .support_id(&grant.support_id)
         });
         Ok(())
     }
@@ -104,8 +112,15 @@ impl Grants {
         let Proven { authentication, identity, .. } = &grant.proven;
         let mut subjects = BTreeMap::new();
         for provider in self.federation.load().active_data_providers() {
-            if shared_scopes(&grant.scopes, provider).is_some() && !subjects.contains_key(&provider.sector) {
-                let subject = self.subjects.of(provider.subject_key_version, &provider.sector, authentication, identity)?;
+            if shared_scopes(&grant.scopes, provider).is_some()
+                && !subjects.contains_key(&provider.sector)
+            {
+                let subject = self.subjects.of(
+                    provider.subject_key_version,
+                    &provider.sector,
+                    authentication,
+                    identity,
+                )?;
                 subjects.insert(provider.sector.clone(), subject);
             }
         }
@@ -117,7 +132,11 @@ impl Grants {
     /// # Errors
     /// `StoreUnavailable`.
     pub async fn code_lives(&self, code: &str) -> Result<bool, ErrorCode> {
-        let record = self.store.load(&code_key(code), self.env.now()).await.map_err(|fault| store_code(&fault))?;
+        let record = self
+            .store
+            .load(&code_key(code), self.env.now())
+            .await
+            .map_err(|fault| store_code(&fault))?;
         Ok(record.is_some())
     }
 }
@@ -132,6 +151,8 @@ fn refused(fault: &StoreFault) -> ErrorCode {
 
 /// Of the claims that were shown, those that are told in one place.
 fn of(shown: &Map<String, Value>, names: &BTreeSet<Claim>) -> Map<String, Value> {
-    let told = shown.iter().filter(|(name, _)| Claim::named(name).is_some_and(|claim| names.contains(&claim)));
+    let told = shown
+        .iter()
+        .filter(|(name, _)| Claim::named(name).is_some_and(|claim| names.contains(&claim)));
     told.map(|(name, value)| (name.clone(), value.clone())).collect()
 }

@@ -47,14 +47,17 @@ impl Grants {
             HintFault::Invalid => ErrorCode::LogoutHintInvalid,
         })?;
         // Ours name one audience, as a string (R034).
-        let audience = claims.get("aud").and_then(Value::as_str).ok_or(ErrorCode::LogoutHintInvalid)?;
+        let audience =
+            claims.get("aud").and_then(Value::as_str).ok_or(ErrorCode::LogoutHintInvalid)?;
         Ok(Hint { audience: audience.into(), user })
     }
 
     fn hinted(&self, hint: &str, client_id: &ClientId) -> Result<Subject, ErrorCode> {
         match self.own_id_token(hint) {
             Ok((user, claims)) if names_audience(&claims, client_id.as_str()) => Ok(user),
-            Ok(_) | Err(HintFault::Encrypted | HintFault::Invalid) => Err(ErrorCode::IdTokenHintInvalid),
+            Ok(_) | Err(HintFault::Encrypted | HintFault::Invalid) => {
+                Err(ErrorCode::IdTokenHintInvalid)
+            }
         }
     }
 
@@ -71,11 +74,14 @@ impl Grants {
         })?;
         let claims = opened.claims;
         let text = |name: &str| claims.get(name).and_then(Value::as_str);
-        let is_ours = text("iss").is_some_and(|iss| digest::equal(iss.as_bytes(), self.issuer.as_bytes()));
+        let is_ours =
+            text("iss").is_some_and(|iss| digest::equal(iss.as_bytes(), self.issuer.as_bytes()));
         // Userinfo and introspection answers are signed with the same keys: they have no `auth_time`, the latter
         // another `typ` as well (RFC 9701, 5).
-        let is_id_token = claims.contains_key("auth_time") && opened.header.get("typ").is_none_or(|typ| typ == "JWT");
-        let is_issued = numeric_date(&claims, "iat").is_ok_and(|iat| iat.is_some_and(|iat| iat <= self.env.now() + TOLERANCE));
+        let is_id_token = claims.contains_key("auth_time")
+            && opened.header.get("typ").is_none_or(|typ| typ == "JWT");
+        let is_issued = numeric_date(&claims, "iat")
+            .is_ok_and(|iat| iat.is_some_and(|iat| iat <= self.env.now() + TOLERANCE));
         match text("sub") {
             Some(sub) if is_ours && is_id_token && is_issued => Ok((Subject::new(sub), claims)),
             Some(_) | None => Err(HintFault::Invalid),

@@ -37,7 +37,12 @@ impl Grants {
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`.
-    pub async fn keep_destination(&self, connector: &ConnectorId, state: &str, kept: &Destination) -> Result<(), ErrorCode> {
+    pub async fn keep_destination(
+        &self,
+        connector: &ConnectorId,
+        state: &str,
+        kept: &Destination,
+    ) -> Result<(), ErrorCode> {
         self.keep(logout_key(connector, state), kept, LOGOUT_LIFE).await
     }
 
@@ -45,7 +50,11 @@ impl Grants {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn take_destination(&self, connector: &ConnectorId, state: &str) -> Result<Option<Destination>, ErrorCode> {
+    pub async fn take_destination(
+        &self,
+        connector: &ConnectorId,
+        state: &str,
+    ) -> Result<Option<Destination>, ErrorCode> {
         self.take(&logout_key(connector, state)).await
     }
 
@@ -53,7 +62,12 @@ impl Grants {
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`.
-    pub async fn keep_departure(&self, cookie: &Secret<String>, asked: &Destination, url: &str) -> Result<(), ErrorCode> {
+    pub async fn keep_departure(
+        &self,
+        cookie: &Secret<String>,
+        asked: &Destination,
+        url: &str,
+    ) -> Result<(), ErrorCode> {
         self.keep(departed_key(cookie.reveal(), &encode(asked)?), &url, REPEATED_LIFE).await
     }
 
@@ -61,12 +75,17 @@ impl Grants {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn departure(&self, cookie: &Secret<String>, asked: &Destination) -> Result<Option<String>, ErrorCode> {
+    pub async fn departure(
+        &self,
+        cookie: &Secret<String>,
+        asked: &Destination,
+    ) -> Result<Option<String>, ErrorCode> {
         self.departed(&departed_key(cookie.reveal(), &encode(asked)?)).await
     }
 
     async fn departed(&self, key: &Key) -> Result<Option<String>, ErrorCode> {
-        let found = self.store.load(key, self.env.now()).await.map_err(|fault| store_code(&fault))?;
+        let found =
+            self.store.load(key, self.env.now()).await.map_err(|fault| store_code(&fault))?;
         found.map(|record| decode(&record.value)).transpose()
     }
 
@@ -74,7 +93,12 @@ impl Grants {
     ///
     /// # Errors
     /// `StoreFull`, `StoreUnavailable`.
-    pub async fn remember_redirect(&self, cookie: &Secret<String>, request: &str, location: &str) -> Result<(), ErrorCode> {
+    pub async fn remember_redirect(
+        &self,
+        cookie: &Secret<String>,
+        request: &str,
+        location: &str,
+    ) -> Result<(), ErrorCode> {
         self.keep(departed_key(cookie.reveal(), request.as_bytes()), &location, REPEATED_LIFE).await
     }
 
@@ -82,7 +106,11 @@ impl Grants {
     ///
     /// # Errors
     /// `StoreUnavailable`.
-    pub async fn remembered_redirect(&self, cookie: &Secret<String>, request: &str) -> Result<Option<String>, ErrorCode> {
+    pub async fn remembered_redirect(
+        &self,
+        cookie: &Secret<String>,
+        request: &str,
+    ) -> Result<Option<String>, ErrorCode> {
         self.departed(&departed_key(cookie.reveal(), request.as_bytes())).await
     }
 
@@ -113,24 +141,49 @@ impl Grants {
         let now = self.env.now();
         // Before the session goes: a hub that dies in between leaves it there, and the same request ends them all. The longest that a code of this moment, and then its token, could live.
         let until = now + self.lives.code + self.lives.access_token;
-        self.store.revoke(&family_of(&session), until, now).await.map_err(|fault| store_code(&fault))?;
+        self.store
+            .revoke(&family_of(&session), until, now)
+            .await
+            .map_err(|fault| store_code(&fault))?;
         // For as long as the login that began it can be answered again, the place stays taken: signed out is signed out.
         self.take_until::<Session>(&session_key(cookie.reveal()), now + self.lives.code).await
     }
 
-    async fn keep(&self, key: Key, record: &impl Serialize, life: Duration) -> Result<(), ErrorCode> {
+    async fn keep(
+        &self,
+        key: Key,
+        record: &impl Serialize,
+        life: Duration,
+    ) -> Result<(), ErrorCode> {
         let now = self.env.now();
-        let draft = Draft { value: encode(record)?, expires_at: now + life, unread_until: None, families: Arc::default() };
+        let draft = Draft {
+            value: encode(record)?,
+            expires_at: now + life,
+            unread_until: None,
+            families: Arc::default(),
+        };
         self.store.insert(key, draft, now).await.map(|_| ()).map_err(|fault| store_code(&fault))
     }
 
-    async fn take<T: serde::de::DeserializeOwned>(&self, key: &Key) -> Result<Option<T>, ErrorCode> {
+    async fn take<T: serde::de::DeserializeOwned>(
+        &self,
+        key: &Key,
+    ) -> Result<Option<T>, ErrorCode> {
         // A tombstone that is over at once: there is nothing to tell whoever comes second.
         self.take_until(key, self.env.now()).await
     }
 
-    async fn take_until<T: serde::de::DeserializeOwned>(&self, key: &Key, until: Timestamp) -> Result<Option<T>, ErrorCode> {
-        match self.store.take(key, Vec::new(), until, self.env.now()).await.map_err(|fault| store_code(&fault))? {
+    async fn take_until<T: serde::de::DeserializeOwned>(
+        &self,
+        key: &Key,
+        until: Timestamp,
+    ) -> Result<Option<T>, ErrorCode> {
+        match self
+            .store
+            .take(key, Vec::new(), until, self.env.now())
+            .await
+            .map_err(|fault| store_code(&fault))?
+        {
             Taken::Won(record) => decode(&record.value).map(Some),
             Taken::Spent(_) | Taken::Gone => Ok(None),
         }

@@ -52,7 +52,11 @@ impl Mistakes {
     }
 
     fn of(allowed: Allowed, limit: impl Fn(&'static str) -> Limit) -> Self {
-        Self { allowed, authentications: Arc::new(limit("authentication_by_client")), inactive: Arc::new(limit("introspection")) }
+        Self {
+            allowed,
+            authentications: Arc::new(limit("authentication_by_client")),
+            inactive: Arc::new(limit("introspection")),
+        }
     }
 
     /// Both limits, for what hubs tell each other.
@@ -64,7 +68,11 @@ impl Mistakes {
     /// Counts a failed authentication of whoever says to be `claimed`; `code` as long as there are not too many, and until when
     /// there are.
     #[must_use]
-    pub fn authentication_failed(&self, claimed: Option<&ClientId>, code: ErrorCode) -> (ErrorCode, Option<Over>) {
+    pub fn authentication_failed(
+        &self,
+        claimed: Option<&ClientId>,
+        code: ErrorCode,
+    ) -> (ErrorCode, Option<Over>) {
         // What the hub can't judge now is nobody's mistake.
         if code.entry().status != 401 {
             return (code, None);
@@ -104,13 +112,24 @@ mod tests {
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_000_000)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(1)));
         let count = |count| NonZeroU32::new(count).unwrap();
-        (Mistakes::new(Allowed { failed_authentications: count(failed), inactive_answers: count(inactive) }, &env), clock)
+        (
+            Mistakes::new(
+                Allowed {
+                    failed_authentications: count(failed),
+                    inactive_answers: count(inactive),
+                },
+                &env,
+            ),
+            clock,
+        )
     }
 
     #[test]
     fn as_many_as_allowed_and_then_one_for_each_wait() {
         let (mistakes, clock) = mistakes(3, 600);
-        let failed = |id: &str| mistakes.authentication_failed(Some(&id.into()), ErrorCode::ClientAuthentication).0;
+        let failed = |id: &str| {
+            mistakes.authentication_failed(Some(&id.into()), ErrorCode::ClientAuthentication).0
+        };
         for round in 0..3 {
             assert_eq!(failed("sp"), ErrorCode::ClientAuthentication, "{round}");
         }
@@ -121,7 +140,11 @@ mod tests {
             clock.advance(Duration::from_secs(20) - Duration::from_millis(1));
             assert_eq!(failed("sp"), ErrorCode::TooManyMistakes);
             clock.advance(Duration::from_millis(1));
-            assert_eq!(failed("sp"), ErrorCode::ClientAuthentication, "what was turned away was not counted");
+            assert_eq!(
+                failed("sp"),
+                ErrorCode::ClientAuthentication,
+                "what was turned away was not counted"
+            );
         }
         clock.advance(Duration::from_secs(3600));
         assert_eq!((0..5).filter(|_| failed("sp") == ErrorCode::ClientAuthentication).count(), 3);
@@ -134,7 +157,10 @@ mod tests {
             let code = mistakes.authentication_failed(None, ErrorCode::ClientKeysUnavailable);
             assert_eq!(code, (ErrorCode::ClientKeysUnavailable, None));
         }
-        assert_eq!(mistakes.authentication_failed(None, ErrorCode::ClientUnknown), (ErrorCode::ClientUnknown, None));
+        assert_eq!(
+            mistakes.authentication_failed(None, ErrorCode::ClientUnknown),
+            (ErrorCode::ClientUnknown, None)
+        );
         let (code, over) = mistakes.authentication_failed(None, ErrorCode::ClientUnknown);
         assert_eq!((code, over.map(Over::retry_after)), (ErrorCode::TooManyMistakes, Some(60)));
         assert_eq!(mistakes.found_nothing(&"".into()), Ok(()), "counted apart");
@@ -149,12 +175,17 @@ mod tests {
             let clock = Arc::new(HandClock::at(Timestamp::from_seconds(1_800_000_015)));
             let env = Env::new(clock as _, Arc::new(SeededEntropy::new(seed)));
             let count = |count| NonZeroU32::new(count).unwrap();
-            let mistakes = Mistakes::new(Allowed { failed_authentications: count(60), inactive_answers: count(600) }, &env);
+            let mistakes = Mistakes::new(
+                Allowed { failed_authentications: count(60), inactive_answers: count(600) },
+                &env,
+            );
             let exchange = Exchange::new(mistakes.limits().to_vec(), Arc::clone(&counters), &env);
             (mistakes, exchange)
         };
         let ((one, tells), (other, hears)) = (hub(1), hub(2));
-        let fails = |hub: &Mistakes| hub.authentication_failed(Some(&"sp".into()), ErrorCode::ClientUnknown).1;
+        let fails = |hub: &Mistakes| {
+            hub.authentication_failed(Some(&"sp".into()), ErrorCode::ClientUnknown).1
+        };
         assert!((0..60).all(|_| fails(&one).is_none()) && fails(&other).is_none());
         tells.now().await;
         hears.now().await;

@@ -33,7 +33,11 @@ impl Envelope {
     }
 
     /// The same; an encrypted answer can be recognized by this mark.
-    pub(super) fn close_with(&self, jws: String, mark: Option<Mark<'_>>) -> Result<String, ErrorCode> {
+    pub(super) fn close_with(
+        &self,
+        jws: String,
+        mark: Option<Mark<'_>>,
+    ) -> Result<String, ErrorCode> {
         let Self::Sealed(key) = self else { return Ok(jws) };
         let sealed = mark.map_or_else(|| key.seal(&jws), |mark| key.seal_marked(&jws, &mark));
         sealed.map_err(|fault| {
@@ -69,7 +73,14 @@ impl Grants {
             Answer::IdToken => encryption.id_token,
             Answer::Userinfo => encryption.userinfo,
         };
-        let keys = self.client_keys.keys(&client.registration.client_id, &client.keys).ok_or(ErrorCode::ClientKeysMissing)?;
-        keys.encryption.choose(alg).cloned().map(Envelope::Sealed).ok_or(ErrorCode::ClientKeysMissing)
+        let keys = self
+            .client_keys
+            .keys(&client.registration.client_id, &client.keys)
+            .ok_or(ErrorCode::ClientKeysMissing)?;
+        keys.encryption
+            .choose(alg)
+            .cloned()
+            .map(Envelope::Sealed)
+            .ok_or(ErrorCode::ClientKeysMissing)
     }
 }

@@ -48,10 +48,16 @@ impl Grants {
     }
 
     /// Notes that the grant's service provider takes part, in a new session or in the one that is reused.
-    pub(super) async fn begin_session(&self, grant: &Grant, now: Timestamp) -> Result<InSession, ErrorCode> {
+    pub(super) async fn begin_session(
+        &self,
+        grant: &Grant,
+        now: Timestamp,
+    ) -> Result<InSession, ErrorCode> {
         match &grant.session {
             SessionUse::Reused { cookie } => self.use_session(grant, cookie, now).await,
-            SessionUse::Fresh { cookie, former } => self.start_session(grant, cookie, former.as_ref(), now).await,
+            SessionUse::Fresh { cookie, former } => {
+                self.start_session(grant, cookie, former.as_ref(), now).await
+            }
         }
     }
 
@@ -121,14 +127,23 @@ impl Grants {
         }
     }
 
-    async fn use_session(&self, grant: &Grant, cookie: &Secret<String>, now: Timestamp) -> Result<InSession, ErrorCode> {
+    async fn use_session(
+        &self,
+        grant: &Grant,
+        cookie: &Secret<String>,
+        now: Timestamp,
+    ) -> Result<InSession, ErrorCode> {
         for _ in 0..ATTEMPTS {
             // It was alive a moment ago: ended meanwhile means that this login may not be answered from it.
-            let (mut session, version) = self.load_session(cookie.reveal(), now).await?.ok_or(ErrorCode::LoginRequired)?;
+            let (mut session, version) =
+                self.load_session(cookie.reveal(), now).await?.ok_or(ErrorCode::LoginRequired)?;
             session.touch(now);
             self.note(&mut session, grant);
             let until = session.expires_at(&self.session_limits);
-            let replaced = self.store.replace(&session_key(cookie.reveal()), version, encode(&session)?, until, now).await;
+            let replaced = self
+                .store
+                .replace(&session_key(cookie.reveal()), version, encode(&session)?, until, now)
+                .await;
             match replaced.map_err(|fault| store_code(&fault))? {
                 Replaced::Done(_) => return Ok(InSession::new(session, Begun::Before)),
                 Replaced::Stale => {}
@@ -145,14 +160,23 @@ impl Grants {
             session.remember_consent(client_id, shown(&grant.proven.claims));
         }
         // In the writes that the session and the code need anyway, so that redeeming writes nothing for it.
-        let encrypts = self.federation.load().active(client_id).is_some_and(|client| client.encryption.is_some());
+        let encrypts = self
+            .federation
+            .load()
+            .active(client_id)
+            .is_some_and(|client| client.encryption.is_some());
         if encrypts && session.hint_key.is_none() {
             session.hint_key = Some(Secret::new(self.env.entropy().token()));
         }
     }
 
-    async fn load_session(&self, cookie: &str, now: Timestamp) -> Result<Option<(Session, Version)>, ErrorCode> {
-        let found = self.store.load(&session_key(cookie), now).await.map_err(|fault| store_code(&fault))?;
+    async fn load_session(
+        &self,
+        cookie: &str,
+        now: Timestamp,
+    ) -> Result<Option<(Session, Version)>, ErrorCode> {
+        let found =
+            self.store.load(&session_key(cookie), now).await.map_err(|fault| store_code(&fault))?;
         found.map(|record| Ok((decode(&record.value)?, record.version))).transpose()
     }
 }
@@ -164,6 +188,8 @@ pub(super) fn family_of(session: &Session) -> Family {
 
 /// The claims on a page, by name.
 #[must_use]
-pub fn shown(claims: &serde_json::Map<String, serde_json::Value>) -> std::collections::BTreeSet<Claim> {
+pub fn shown(
+    claims: &serde_json::Map<String, serde_json::Value>,
+) -> std::collections::BTreeSet<Claim> {
     claims.keys().filter_map(|name| Claim::named(name)).collect()
 }

@@ -57,11 +57,17 @@ const OPENID_ID_TOKEN_LIFE: Duration = Duration::from_secs(300);
 const MILLISECOND: Duration = Duration::from_millis(1);
 
 /// Few enough to be reached, many enough for every other test.
-const ALLOWED: Allowed =
-    Allowed { failed_authentications: NonZeroU32::new(40).unwrap(), inactive_answers: NonZeroU32::new(40).unwrap() };
+const ALLOWED: Allowed = Allowed {
+    failed_authentications: NonZeroU32::new(40).unwrap(),
+    inactive_answers: NonZeroU32::new(40).unwrap(),
+};
 
 fn subject_keys() -> SubjectKeys {
-    SubjectKeys::new([(1, SubjectKey { secret: Secret::new(vec![7; 32]), derivation: Derivation::LATEST })], "99100").unwrap()
+    SubjectKeys::new(
+        [(1, SubjectKey { secret: Secret::new(vec![7; 32]), derivation: Derivation::LATEST })],
+        "99100",
+    )
+    .unwrap()
 }
 
 /// Says what it was told to say, and remembers what it was asked.
@@ -106,7 +112,9 @@ fn service(client_id: &str, active: bool, alg: SigningAlg) -> Service {
         sector: client_id.into(),
         subject_key_version: 1,
         authentication: Authentication::SecretPost(
-            ["secret", "next secret"].map(|secret| dated(&format!("{client_id}'s {secret}"), Validity::default())).to_vec(),
+            ["secret", "next secret"]
+                .map(|secret| dated(&format!("{client_id}'s {secret}"), Validity::default()))
+                .to_vec(),
         ),
         id_token_signed_response_alg: alg,
         userinfo_signed_response_alg: Some(alg),
@@ -136,7 +144,8 @@ fn by_post(client_id: &str, secret: &str) -> Credentials {
 
 fn federation(sp_is_active: bool) -> Current {
     let mut headed = service("headed", true, SigningAlg::ES256);
-    headed.authentication = Authentication::SecretBasic(vec![dated("headed's secret", Validity::default())]);
+    headed.authentication =
+        Authentication::SecretBasic(vec![dated("headed's secret", Validity::default())]);
     federation_of([
         service("sp", sp_is_active, SigningAlg::ES256),
         service("other", true, SigningAlg::RS256),
@@ -175,7 +184,9 @@ impl Hub {
             platform: Platform::Standard,
             issuer: ISSUER.into(),
             amr_marker: "hub".into(),
-            own_keys: Arc::new(ArcSwap::from_pointee(VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap())),
+            own_keys: Arc::new(ArcSwap::from_pointee(
+                VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap(),
+            )),
             lives: Lives {
                 code: CODE_LIFE,
                 access_token: TOKEN_LIFE,
@@ -202,7 +213,10 @@ impl Hub {
             login: "hash".into(),
             support_id: SupportId::new("0123456789AB"),
             consented: false,
-            session: SessionUse::Fresh { cookie: Secret::new(format!("{code}'s session")), former: None },
+            session: SessionUse::Fresh {
+                cookie: Secret::new(format!("{code}'s session")),
+                former: None,
+            },
             granted_at: self.now(),
         }
     }
@@ -214,7 +228,8 @@ impl Hub {
 
     /// Redeems as it should be done; gives the answer as the service provider reads it.
     async fn redeem(&self, code: &str) -> Result<Value, ErrorCode> {
-        let answer = self.grants.redeem(&token_request(code)).await.map_err(|refusal| refusal.code)?;
+        let answer =
+            self.grants.redeem(&token_request(code)).await.map_err(|refusal| refusal.code)?;
         Ok(serde_json::to_value(answer).unwrap())
     }
 

@@ -75,10 +75,16 @@ impl Grants {
     /// code, which stays burnt; the hub's own failures.
     pub async fn redeem(&self, request: &TokenRequest) -> Result<TokenAnswer, Refusal> {
         let client = self.authenticate(&request.credentials).await?;
-        self.exchange(&client, request).await.map_err(|code| Refusal::of(&client.registration.client_id, code))
+        self.exchange(&client, request)
+            .await
+            .map_err(|code| Refusal::of(&client.registration.client_id, code))
     }
 
-    async fn exchange(&self, client: &Service, request: &TokenRequest) -> Result<TokenAnswer, ErrorCode> {
+    async fn exchange(
+        &self,
+        client: &Service,
+        request: &TokenRequest,
+    ) -> Result<TokenAnswer, ErrorCode> {
         // Asked before the code is taken: a service provider whose keys are gone for a moment does not lose it.
         let envelope = self.envelope(client, Answer::IdToken)?;
         let now = self.env.now();
@@ -89,7 +95,8 @@ impl Grants {
         let tombstone_until = tokens_live_until + self.lives.access_token;
         let client_id = &client.registration.client_id;
         let tombstone = client_id.as_str().as_bytes();
-        let taken = self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await;
+        let taken =
+            self.store.take(&code_key(code), tombstone.to_vec(), tombstone_until, now).await;
         let mut record: CodeRecord = match taken.map_err(|fault| store_code(&fault))? {
             Taken::Won(record) => decode(&record.value)?,
             // Only whom the first use has served may end what it issued: to any other client, a code that it has found
@@ -99,7 +106,10 @@ impl Grants {
             }
             Taken::Spent(_) => {
                 // A code used twice was stolen once: what the first use issued dies (RFC 9700, 2.1.1).
-                self.store.revoke(&issued, tombstone_until, now).await.map_err(|fault| store_code(&fault))?;
+                self.store
+                    .revoke(&issued, tombstone_until, now)
+                    .await
+                    .map_err(|fault| store_code(&fault))?;
                 return Err(ErrorCode::CodeReused);
             }
             Taken::Gone => return Err(ErrorCode::CodeUnknown),
@@ -114,7 +124,12 @@ impl Grants {
         record.token.issued_at = now;
         record.token.redirect_uri = Some(record.redirect_uri);
         let families = [record.session.clone(), issued].into();
-        let draft = Draft { value: encode(&record.token)?, expires_at: tokens_live_until, unread_until: None, families };
+        let draft = Draft {
+            value: encode(&record.token)?,
+            expires_at: tokens_live_until,
+            unread_until: None,
+            families,
+        };
         match self.store.insert(token_key(&access_token), draft, now).await {
             Ok(_) => {}
             // Its person signed out, or the code was used a second time (which said so itself), meanwhile.
@@ -123,11 +138,25 @@ impl Grants {
         }
         self.metrics.token_issued("access_token");
         self.metrics.token_issued("id_token");
-        self.audit.tell(|| of(Name::TokenIssued, &record.token).level(record.token.level).session(&record.session.0));
-        Ok(TokenAnswer::new(access_token, self.lives.access_token.as_secs(), id_token, &record.token.scopes))
+        self.audit.tell(|| {
+            of(Name::TokenIssued, &record.token)
+                .level(record.token.level)
+                .session(&record.session.0)
+        });
+        Ok(TokenAnswer::new(
+            access_token,
+            self.lives.access_token.as_secs(),
+            id_token,
+            &record.token.scopes,
+        ))
     }
 
-    fn check_binding(&self, client: &Registration, request: &TokenRequest, record: &CodeRecord) -> Result<(), ErrorCode> {
+    fn check_binding(
+        &self,
+        client: &Registration,
+        request: &TokenRequest,
+        record: &CodeRecord,
+    ) -> Result<(), ErrorCode> {
         if record.token.client_id != client.client_id {
             return Err(ErrorCode::CodeOfAnother);
         }
@@ -138,7 +167,8 @@ impl Grants {
         if !pkce::proves(record.code_challenge.as_deref(), verifier) {
             return Err(ErrorCode::CodeVerifier);
         }
-        if !client.holds_redirect_uri(&record.redirect_uri) || !client.grants(&record.token.scopes) {
+        if !client.holds_redirect_uri(&record.redirect_uri) || !client.grants(&record.token.scopes)
+        {
             return Err(ErrorCode::CodeRegistrationWithdrawn);
         }
         self.gate
@@ -146,7 +176,12 @@ impl Grants {
             .map_err(|_| ErrorCode::CodeGateClosed)
     }
 
-    async fn id_token(&self, record: &CodeRecord, client: &Service, now: Timestamp) -> Result<String, ErrorCode> {
+    async fn id_token(
+        &self,
+        record: &CodeRecord,
+        client: &Service,
+        now: Timestamp,
+    ) -> Result<String, ErrorCode> {
         let (alg, life) = match client.registration.rules {
             Rules::Federation => (client.id_token_signed_response_alg, self.lives.id_token),
             Rules::Openid => (client.id_token_signed_response_alg, self.lives.openid_id_token),
@@ -163,10 +198,12 @@ impl Grants {
             amr: record.amr.as_deref(),
             identity: Some(&record.claims).filter(|claims| !claims.is_empty()),
         };
-        trace::span("sign").run(mint(self.signer.as_ref(), alg, &claims, now)).await.map_err(|fault| {
-            tracing::error!(%fault, "an ID token could not be signed");
-            ErrorCode::SigningFailed
-        })
+        trace::span("sign").run(mint(self.signer.as_ref(), alg, &claims, now)).await.map_err(
+            |fault| {
+                tracing::error!(%fault, "an ID token could not be signed");
+                ErrorCode::SigningFailed
+            },
+        )
     }
 
     /// The one judgement on an access token, shared by everyone who is shown one.
@@ -192,12 +229,18 @@ impl Grants {
     /// `AccessTokenInvalid` for unknown, expired and revoked alike.
     pub(super) async fn find_token(&self, token: &str) -> Result<Judged, ErrorCode> {
         let now = self.env.now();
-        let found = self.store.load(&token_key(token), now).await.map_err(|fault| store_code(&fault))?;
+        let found =
+            self.store.load(&token_key(token), now).await.map_err(|fault| store_code(&fault))?;
         let record = found.ok_or(ErrorCode::AccessTokenInvalid)?;
         let token: TokenRecord = decode(&record.value)?;
         trace::about(&token.support_id, token.trace.as_ref());
         // A service provider that was taken out of the federation has no tokens any more.
-        let client = self.federation.load().active(&token.client_id).cloned().ok_or(ErrorCode::AccessTokenInvalid)?;
+        let client = self
+            .federation
+            .load()
+            .active(&token.client_id)
+            .cloned()
+            .ok_or(ErrorCode::AccessTokenInvalid)?;
         Ok(Judged { token, expires_at: record.expires_at, client })
     }
 
@@ -221,8 +264,13 @@ impl Grants {
         let (client, now) = (&judged.client, self.env.now());
         let envelope = self.envelope(client, Answer::Userinfo)?;
         let Some(alg) = client.userinfo_signed_response_alg else {
-            let claims = PlainUserinfo { sub: judged.token.subject.as_str(), identity: &judged.token.claims };
-            return serde_json::to_vec(&claims).map(UserinfoAnswer::Json).map_err(|_| ErrorCode::Internal);
+            let claims = PlainUserinfo {
+                sub: judged.token.subject.as_str(),
+                identity: &judged.token.claims,
+            };
+            return serde_json::to_vec(&claims)
+                .map(UserinfoAnswer::Json)
+                .map_err(|_| ErrorCode::Internal);
         };
         let claims = UserinfoClaims {
             sub: judged.token.subject.as_str(),
@@ -232,7 +280,10 @@ impl Grants {
             iat: now,
             identity: &judged.token.claims,
         };
-        let signed = trace::span("sign").run(mint(self.signer.as_ref(), alg, &claims, now)).await.map_err(|fault| {
+        let signed = trace::span("sign")
+            .run(mint(self.signer.as_ref(), alg, &claims, now))
+            .await
+            .map_err(|fault| {
             tracing::error!(%fault, "a userinfo answer could not be signed");
             ErrorCode::SigningFailed
         })?;

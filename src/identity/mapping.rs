@@ -169,7 +169,11 @@ impl Source {
             Self::Join { parts, with } => {
                 let mut joined = String::new();
                 for value in parts.iter().filter_map(|path| path.find(claims)) {
-                    let items = if let Value::Array(items) = value { items.as_slice() } else { std::slice::from_ref(value) };
+                    let items = if let Value::Array(items) = value {
+                        items.as_slice()
+                    } else {
+                        std::slice::from_ref(value)
+                    };
                     for item in items {
                         add(&mut joined, with, &text_of(item).ok_or(Loss::Type)?)?;
                     }
@@ -243,7 +247,9 @@ fn text(value: &Value) -> Result<&str, Loss> {
 fn text_of(value: &Value) -> Option<Cow<'_, str>> {
     match value {
         Value::String(text) => Some(Cow::Borrowed(text)),
-        Value::Number(number) if number.is_i64() || number.is_u64() => Some(Cow::Owned(number.to_string())),
+        Value::Number(number) if number.is_i64() || number.is_u64() => {
+            Some(Cow::Owned(number.to_string()))
+        }
         Value::Null => Some(Cow::Borrowed("")),
         Value::Number(_) | Value::Bool(_) | Value::Array(_) | Value::Object(_) => None,
     }
@@ -259,7 +265,9 @@ fn is_within(value: &Value, room: &mut usize, depth: usize) -> bool {
     match value {
         Value::Null | Value::Bool(_) | Value::Number(_) => take(1),
         Value::String(text) => take(text.len()),
-        Value::Array(items) => take(items.len()) && items.iter().all(|item| is_within(item, room, deeper)),
+        Value::Array(items) => {
+            take(items.len()) && items.iter().all(|item| is_within(item, room, deeper))
+        }
         Value::Object(members) => {
             take(members.keys().map(|name| name.len() + 1).sum())
                 && members.values().all(|member| is_within(member, room, deeper))
@@ -309,7 +317,9 @@ impl Type {
     fn fits(self, value: &Value) -> bool {
         match self {
             Self::Text => value.is_string(),
-            Self::Texts => value.as_array().is_some_and(|items| items.len() <= MOST_ITEMS && items.iter().all(Value::is_string)),
+            Self::Texts => value.as_array().is_some_and(|items| {
+                items.len() <= MOST_ITEMS && items.iter().all(Value::is_string)
+            }),
             Self::Truth => value.is_boolean(),
             Self::Number => value.is_number(),
             Self::Object => value.is_object(),
@@ -328,12 +338,18 @@ pub fn check_value(claim: Claim, value: &Value) -> Result<(), String> {
         claims.entry("email").or_insert_with(|| "a@b".into());
         claims.entry("phone_number").or_insert_with(|| "1".into());
         let kept = standard::of_provider(&claims).contains_key(&claim);
-        return if kept { Ok(()) } else { Err("must be of the form that OpenID Connect Core 1.0, 5.1, gives this claim".into()) };
+        return if kept {
+            Ok(())
+        } else {
+            Err("must be of the form that OpenID Connect Core 1.0, 5.1, gives this claim".into())
+        };
     }
     // With these rules a malformed claim is told before a missing one.
     let rules = Rules { home_country: String::new(), required: Required::Pivot };
     match Identity::from_claims(&claims, &rules) {
-        Err(fault) if fault.claim == claim && !fault.rule.is_about_absence() => Err(fault.rule.to_string()),
+        Err(fault) if fault.claim == claim && !fault.rule.is_about_absence() => {
+            Err(fault.rule.to_string())
+        }
         Ok(_) | Err(_) if value.as_str() == Some("") => Err(rules::Rule::Required.to_string()),
         Ok(_) | Err(_) => Ok(()),
     }

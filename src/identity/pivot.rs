@@ -67,12 +67,14 @@ impl Pivot {
     #[must_use]
     pub fn of(identity: &Identity, home_country: &str, derivation: Derivation) -> Option<Self> {
         let given_names = fold(&identity.given_names.join(" "), derivation);
-        let family_name = identity.family_name.as_deref().map(|name| fold(name, derivation)).unwrap_or_default();
+        let family_name =
+            identity.family_name.as_deref().map(|name| fold(name, derivation)).unwrap_or_default();
         if given_names.is_empty() && family_name.is_empty() {
             return None;
         }
         let birthcountry = identity.birthcountry.clone()?;
-        let birthplace = if birthcountry == home_country { identity.birthplace.clone()? } else { String::new() };
+        let birthplace =
+            if birthcountry == home_country { identity.birthplace.clone()? } else { String::new() };
         Some(Self {
             given_names,
             family_name,
@@ -86,8 +88,15 @@ impl Pivot {
     /// The fields as bytes, in the order in which `sub` takes them.
     #[must_use]
     pub fn fields(&self) -> [&[u8]; 6] {
-        [&self.given_names, &self.family_name, &self.birthdate, &self.gender, &self.birthplace, &self.birthcountry]
-            .map(|field| field.as_bytes())
+        [
+            &self.given_names,
+            &self.family_name,
+            &self.birthdate,
+            &self.gender,
+            &self.birthplace,
+            &self.birthcountry,
+        ]
+        .map(|field| field.as_bytes())
     }
 }
 
@@ -136,7 +145,9 @@ fn is_mark_retained(mark: char, base: Option<char>, derivation: Derivation) -> b
     match derivation {
         Derivation::V1 => false,
         Derivation::V2 => match base {
-            Some(base) if base.is_alphanumeric() => !matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic),
+            Some(base) if base.is_alphanumeric() => {
+                !matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic)
+            }
             Some(_) | None => is_voicing,
         },
     }
@@ -257,13 +268,20 @@ mod tests {
             ("ស៊ីម", "សុម"),
         ] {
             assert_ne!(fold(one, V2), fold(other, V2), "{one} and {other}");
-            assert_eq!(fold(one, V1), fold(other, V1), "the first derivation does not tell {one} from {other}");
+            assert_eq!(
+                fold(one, V1),
+                fold(other, V1),
+                "the first derivation does not tell {one} from {other}"
+            );
         }
     }
 
     /// Every eleventh letter: some of each block that has letters.
     fn letters() -> impl Iterator<Item = char> {
-        (0..=0x1_ffff_u32).step_by(11).filter_map(char::from_u32).filter(|c| c.is_alphabetic() && !is_combining_mark(*c))
+        (0..=0x1_ffff_u32)
+            .step_by(11)
+            .filter_map(char::from_u32)
+            .filter(|c| c.is_alphabetic() && !is_combining_mark(*c))
     }
 
     fn marks() -> Vec<char> {
@@ -282,7 +300,8 @@ mod tests {
         for (index, letter) in letters().enumerate() {
             let Some(base) = base_of(letter) else { continue };
             for mark in marks.iter().skip(index % 61).step_by(61) {
-                let (bare, marked) = (fold(&letter.to_string(), V2), fold(&format!("{letter}{mark}"), V2));
+                let (bare, marked) =
+                    (fold(&letter.to_string(), V2), fold(&format!("{letter}{mark}"), V2));
                 let is_removed = if base.is_alphanumeric() {
                     matches!(base.script(), Script::Latin | Script::Greek | Script::Cyrillic)
                 } else {
@@ -324,8 +343,12 @@ mod tests {
 
     #[test]
     fn names_without_marks_and_apostrophe_letters_fold_alike_in_both_derivations() {
-        let is_european = |c: char| matches!(c.script(), Script::Latin | Script::Greek | Script::Cyrillic);
-        for letter in (0..=0x1_ffff_u32).filter_map(char::from_u32).filter(|c| !matches!(c, '\u{2bc}' | '\u{149}')) {
+        let is_european =
+            |c: char| matches!(c.script(), Script::Latin | Script::Greek | Script::Cyrillic);
+        for letter in (0..=0x1_ffff_u32)
+            .filter_map(char::from_u32)
+            .filter(|c| !matches!(c, '\u{2bc}' | '\u{149}'))
+        {
             let (mut loses, mut base) = (false, ' ');
             for c in letter.to_string().nfkd() {
                 if !is_combining_mark(c) {
@@ -387,6 +410,9 @@ mod tests {
         let elsewhere = Identity { birthplace: Some("33063".into()), ..angela() };
         assert_ne!(Pivot::of(&elsewhere, "99100", V2), Pivot::of(&angela(), "99100", V2));
         assert_eq!(Pivot::of(&elsewhere, "99134", V2), Pivot::of(&angela(), "99134", V2));
-        assert_eq!(Pivot::of(&Identity { birthplace: None, ..angela() }, "99134", V2), Pivot::of(&angela(), "99134", V2));
+        assert_eq!(
+            Pivot::of(&Identity { birthplace: None, ..angela() }, "99134", V2),
+            Pivot::of(&angela(), "99134", V2)
+        );
     }
 }

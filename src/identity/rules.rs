@@ -39,7 +39,9 @@ impl IdentityFault {
     #[must_use]
     pub const fn code(&self) -> ErrorCode {
         match self.rule {
-            Rule::Required | Rule::NameRequired | Rule::RequiredAtHome => ErrorCode::IdentityIncomplete,
+            Rule::Required | Rule::NameRequired | Rule::RequiredAtHome => {
+                ErrorCode::IdentityIncomplete
+            }
             Rule::Text
             | Rule::TextArray
             | Rule::Length
@@ -105,12 +107,16 @@ impl Identity {
             family_name: checked(Claim::FamilyName, name)?,
             birthdate: match rules.required {
                 Required::Pivot => checked(Claim::Birthdate, birthdate)?,
-                Required::SubjectOnly => text(claims, Claim::Birthdate)?.map(ordinary_birthdate).transpose()?.flatten(),
+                Required::SubjectOnly => {
+                    text(claims, Claim::Birthdate)?.map(ordinary_birthdate).transpose()?.flatten()
+                }
             },
             gender: match rules.required {
                 Required::Pivot => checked(Claim::Gender, gender)?,
                 // Others are allowed there, and have no word here (OpenID Connect Core 1.0, 5.1).
-                Required::SubjectOnly => text(claims, Claim::Gender)?.and_then(|value| gender(value, Claim::Gender).ok()),
+                Required::SubjectOnly => {
+                    text(claims, Claim::Gender)?.and_then(|value| gender(value, Claim::Gender).ok())
+                }
             },
             birthplace: checked(Claim::Birthplace, geographic)?,
             birthcountry: checked(Claim::Birthcountry, geographic)?,
@@ -128,7 +134,11 @@ impl Identity {
     fn demand_pivot(&self, home_country: &str) -> Result<(), IdentityFault> {
         let born_at_home = self.birthcountry.as_deref() == Some(home_country);
         let demands = [
-            (self.given_names.is_empty() && self.family_name.is_none(), Claim::FamilyName, Rule::NameRequired),
+            (
+                self.given_names.is_empty() && self.family_name.is_none(),
+                Claim::FamilyName,
+                Rule::NameRequired,
+            ),
             (self.birthdate.is_none(), Claim::Birthdate, Rule::Required),
             (self.gender.is_none(), Claim::Gender, Rule::Required),
             (self.birthcountry.is_none(), Claim::Birthcountry, Rule::Required),
@@ -146,7 +156,9 @@ impl Identity {
 pub fn is_geographic_code(value: &str) -> bool {
     let digits = |text: &str| text.bytes().all(|c| c.is_ascii_digit());
     value.len() == 5
-        && value.split_at_checked(2).is_some_and(|(area, rest)| (digits(area) || matches!(area, "2A" | "2B")) && digits(rest))
+        && value.split_at_checked(2).is_some_and(|(area, rest)| {
+            (digits(area) || matches!(area, "2A" | "2B")) && digits(rest)
+        })
 }
 
 const NAME_CHARACTERS: usize = 256;
@@ -161,7 +173,9 @@ fn text(claims: &Map<String, Value>, claim: Claim) -> Result<Option<&str>, Ident
     match claims.get(claim.as_str()) {
         None | Some(Value::Null) => Ok(None),
         Some(Value::String(value)) => Ok((!value.is_empty()).then_some(value)),
-        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => Err(broken(claim, Rule::Text)),
+        Some(Value::Bool(_) | Value::Number(_) | Value::Array(_) | Value::Object(_)) => {
+            Err(broken(claim, Rule::Text))
+        }
     }
 }
 
@@ -179,7 +193,8 @@ fn given_names(claims: &Map<String, Value>) -> Result<Vec<String>, IdentityFault
     if written.len() > NAME_CHARACTERS.div_ceil(2) {
         return Err(broken(claim, Rule::Length));
     }
-    let names: Vec<String> = written.into_iter().map(|item| name(item, claim)).collect::<Result<_, _>>()?;
+    let names: Vec<String> =
+        written.into_iter().map(|item| name(item, claim)).collect::<Result<_, _>>()?;
     // Joined they are the claim `given_name`, which is a name of 256 characters at most too.
     let length = names.iter().map(|name| name.chars().count() + 1).sum::<usize>().saturating_sub(1);
     if length > NAME_CHARACTERS { Err(broken(claim, Rule::Length)) } else { Ok(names) }
@@ -200,7 +215,11 @@ fn name(value: &str, claim: Claim) -> Result<String, IdentityFault> {
     let name = line(value, claim)?;
     // A name of marks and hyphens alone would fold to nothing, and so would everybody else's like it.
     let has_letter = |derivation| !pivot::fold(&name, derivation).is_empty();
-    if pivot::Derivation::ALL.into_iter().all(has_letter) { Ok(name) } else { Err(broken(claim, Rule::Letter)) }
+    if pivot::Derivation::ALL.into_iter().all(has_letter) {
+        Ok(name)
+    } else {
+        Err(broken(claim, Rule::Letter))
+    }
 }
 
 /// One line of text, NFC, outer spaces cut, 1 to 256 characters.
@@ -212,7 +231,11 @@ fn line(value: &str, claim: Claim) -> Result<String, IdentityFault> {
         return Err(broken(claim, Rule::ControlCharacter));
     }
     let line: String = value.trim().nfc().collect();
-    if (1..=NAME_CHARACTERS).contains(&line.chars().count()) { Ok(line) } else { Err(broken(claim, Rule::Length)) }
+    if (1..=NAME_CHARACTERS).contains(&line.chars().count()) {
+        Ok(line)
+    } else {
+        Err(broken(claim, Rule::Length))
+    }
 }
 
 /// One line of text as [`line`] has it, without a claim to blame.
@@ -246,35 +269,48 @@ fn ordinary_birthdate(value: &str) -> Result<Option<String>, IdentityFault> {
 /// True for a day of the calendar, or one of which the day, or the month too, is only presumed.
 pub(super) fn is_birthdate(value: &str) -> bool {
     let number = |digits: usize, text: &str| {
-        (text.len() == digits && text.bytes().all(|c| c.is_ascii_digit())).then(|| text.parse::<u32>().ok()).flatten()
+        (text.len() == digits && text.bytes().all(|c| c.is_ascii_digit()))
+            .then(|| text.parse::<u32>().ok())
+            .flatten()
     };
     let mut parts = value.split('-');
-    let (Some(year), Some(month), Some(day), None) = (parts.next(), parts.next(), parts.next(), parts.next()) else {
+    let (Some(year), Some(month), Some(day), None) =
+        (parts.next(), parts.next(), parts.next(), parts.next())
+    else {
         return false;
     };
     match (number(4, year), number(2, month), number(2, day)) {
         (Some(0), _, _) => false,
         (Some(_), Some(0..=12), Some(0)) => true, // presumed: the day, or the day and the month, is not known
-        (Some(year), Some(month), Some(day)) => {
-            i32::try_from(year).is_ok_and(|year| chrono::NaiveDate::from_ymd_opt(year, month, day).is_some())
-        }
+        (Some(year), Some(month), Some(day)) => i32::try_from(year)
+            .is_ok_and(|year| chrono::NaiveDate::from_ymd_opt(year, month, day).is_some()),
         _ => false,
     }
 }
 
 fn geographic(value: &str, claim: Claim) -> Result<String, IdentityFault> {
-    if is_geographic_code(value) { Ok(value.to_owned()) } else { Err(broken(claim, Rule::Geographic)) }
+    if is_geographic_code(value) {
+        Ok(value.to_owned())
+    } else {
+        Err(broken(claim, Rule::Geographic))
+    }
 }
 
 fn gender(value: &str, claim: Claim) -> Result<String, IdentityFault> {
-    if matches!(value, "male" | "female" | "unspecified") { Ok(value.to_owned()) } else { Err(broken(claim, Rule::Gender)) }
+    if matches!(value, "male" | "female" | "unspecified") {
+        Ok(value.to_owned())
+    } else {
+        Err(broken(claim, Rule::Gender))
+    }
 }
 
 /// Enough to keep nonsense out of a page; whether an address exists is not for this hub to say.
 fn email(value: &str, claim: Claim) -> Result<String, IdentityFault> {
     let well_formed = value.chars().count() <= 254
         && !value.chars().any(|c| c.is_whitespace() || is_control(c))
-        && value.split_once('@').is_some_and(|(local, domain)| !local.is_empty() && !domain.is_empty() && !domain.contains('@'));
+        && value.split_once('@').is_some_and(|(local, domain)| {
+            !local.is_empty() && !domain.is_empty() && !domain.contains('@')
+        });
     if well_formed { Ok(value.to_owned()) } else { Err(broken(claim, Rule::Email)) }
 }
 

@@ -24,7 +24,9 @@ pub enum ScopeTableFault {
     NoSuchClaim(String),
     #[error("`openid` must release `sub`: write `openid = [\"sub\"]`")]
     OpenidWithoutSub,
-    #[error("`{0}` is no scope value: use printable ASCII without space, quotation mark and backslash")]
+    #[error(
+        "`{0}` is no scope value: use printable ASCII without space, quotation mark and backslash"
+    )]
     Value(Scope),
     #[error("`{0}` releases `sub`, which belongs to `openid` alone: remove it there")]
     StraySub(Scope),
@@ -45,9 +47,12 @@ impl ScopeTable {
     /// # Errors
     /// A claim that doesn't exist, or a table that breaks OpenID Connect.
     pub fn from_names(names: &BTreeMap<Scope, Vec<String>>) -> Result<Self, ScopeTableFault> {
-        let claim = |name: &String| Claim::named(name).ok_or_else(|| ScopeTableFault::NoSuchClaim(name.clone()));
-        let row =
-            |(scope, names): (&Scope, &Vec<String>)| Ok((scope.clone(), names.iter().map(claim).collect::<Result<_, _>>()?));
+        let claim = |name: &String| {
+            Claim::named(name).ok_or_else(|| ScopeTableFault::NoSuchClaim(name.clone()))
+        };
+        let row = |(scope, names): (&Scope, &Vec<String>)| {
+            Ok((scope.clone(), names.iter().map(claim).collect::<Result<_, _>>()?))
+        };
         Self { scopes: names.iter().map(row).collect::<Result<_, _>>()? }.checked()
     }
 
@@ -62,8 +67,9 @@ impl ScopeTable {
     #[must_use]
     pub fn openid() -> Self {
         use Claim::{
-            Address, Birthdate, Email, EmailVerified, FamilyName, Gender, GivenName, Locale, MiddleName, Name, Nickname,
-            PhoneNumber, PhoneNumberVerified, Picture, PreferredUsername, Profile, Sub, UpdatedAt, Website, Zoneinfo,
+            Address, Birthdate, Email, EmailVerified, FamilyName, Gender, GivenName, Locale,
+            MiddleName, Name, Nickname, PhoneNumber, PhoneNumberVerified, Picture,
+            PreferredUsername, Profile, Sub, UpdatedAt, Website, Zoneinfo,
         };
         Self::of(&[
             (OPENID, &[Sub]),
@@ -93,21 +99,29 @@ impl ScopeTable {
     }
 
     fn of(rows: &[(&str, &[Claim])]) -> Self {
-        Self { scopes: rows.iter().map(|(scope, claims)| ((*scope).into(), claims.iter().copied().collect())).collect() }
+        Self {
+            scopes: rows
+                .iter()
+                .map(|(scope, claims)| ((*scope).into(), claims.iter().copied().collect()))
+                .collect(),
+        }
     }
 
     fn checked(self) -> Result<Self, ScopeTableFault> {
         let table = self;
         for (scope, claims) in &table.scopes {
             // RFC 6749, 3.3
-            if scope.as_str().is_empty() || !scope.as_str().bytes().all(|c| matches!(c, 0x21 | 0x23..=0x5b | 0x5d..=0x7e)) {
+            if scope.as_str().is_empty()
+                || !scope.as_str().bytes().all(|c| matches!(c, 0x21 | 0x23..=0x5b | 0x5d..=0x7e))
+            {
                 return Err(ScopeTableFault::Value(scope.clone()));
             }
             if scope.as_str() != OPENID && claims.contains(&Claim::Sub) {
                 return Err(ScopeTableFault::StraySub(scope.clone()));
             }
         }
-        let openid_is_sound = table.scopes.get(OPENID).is_some_and(|claims| claims.contains(&Claim::Sub));
+        let openid_is_sound =
+            table.scopes.get(OPENID).is_some_and(|claims| claims.contains(&Claim::Sub));
         if openid_is_sound { Ok(table) } else { Err(ScopeTableFault::OpenidWithoutSub) }
     }
 
@@ -138,9 +152,15 @@ impl ScopeTable {
 /// These claims of a person, except `sub`, which is derived for the service provider and not in an identity. A claim
 /// without a value is left out, never null.
 #[must_use]
-pub fn delivered(names: &BTreeSet<Claim>, identity: &Identity, presumed: Presumed) -> Map<String, Value> {
+pub fn delivered(
+    names: &BTreeSet<Claim>,
+    identity: &Identity,
+    presumed: Presumed,
+) -> Map<String, Value> {
     let names = names.iter().copied();
-    names.filter_map(|claim| Some((claim.as_str().to_owned(), value(claim, identity, presumed)?))).collect()
+    names
+        .filter_map(|claim| Some((claim.as_str().to_owned(), value(claim, identity, presumed)?)))
+        .collect()
 }
 
 const OPENID: &str = "openid";
@@ -150,9 +170,13 @@ fn value(claim: Claim, identity: &Identity, presumed: Presumed) -> Option<Value>
     match claim {
         Claim::Sub => None,
         Claim::GivenName => identity.given_name().map(Value::String),
-        Claim::GivenNameArray => (!identity.given_names.is_empty()).then(|| identity.given_names.clone().into()),
+        Claim::GivenNameArray => {
+            (!identity.given_names.is_empty()).then(|| identity.given_names.clone().into())
+        }
         Claim::FamilyName => text(&identity.family_name),
-        Claim::Birthdate => identity.birthdate.as_deref().map(|date| birthdate(date, presumed).into()),
+        Claim::Birthdate => {
+            identity.birthdate.as_deref().map(|date| birthdate(date, presumed).into())
+        }
         Claim::Gender => text(&identity.gender),
         Claim::Birthplace => text(&identity.birthplace),
         Claim::Birthcountry => text(&identity.birthcountry),
@@ -185,7 +209,8 @@ impl Default for ScopeTable {
     /// The table of decisions 7, the same as `[scopes]` of `config/scopes.toml`.
     fn default() -> Self {
         use Claim::{
-            Birthcountry, Birthdate, Birthplace, Email, FamilyName, Gender, GivenName, GivenNameArray, PreferredUsername, Sub,
+            Birthcountry, Birthdate, Birthplace, Email, FamilyName, Gender, GivenName,
+            GivenNameArray, PreferredUsername, Sub,
         };
         Self::of(&[
             (OPENID, &[Sub]),
@@ -199,7 +224,18 @@ impl Default for ScopeTable {
             ("preferred_username", &[PreferredUsername]),
             ("profile", &[GivenName, GivenNameArray, FamilyName, Birthdate, Gender]),
             ("birth", &[Birthplace, Birthcountry]),
-            ("identite_pivot", &[GivenName, GivenNameArray, FamilyName, Gender, Birthdate, Birthplace, Birthcountry]),
+            (
+                "identite_pivot",
+                &[
+                    GivenName,
+                    GivenNameArray,
+                    FamilyName,
+                    Gender,
+                    Birthdate,
+                    Birthplace,
+                    Birthcountry,
+                ],
+            ),
         ])
     }
 }
@@ -237,7 +273,11 @@ mod tests {
                        "family_name": "DUBOIS", "birthdate": "1962-08-24", "gender": "female"}),
             ),
         ] {
-            assert_eq!(Value::Object(super::tests::claims(&table, asked, &angela())), claims, "{asked}");
+            assert_eq!(
+                Value::Object(super::tests::claims(&table, asked, &angela())),
+                claims,
+                "{asked}"
+            );
         }
         assert_eq!(claims(&table, "identite_pivot", &angela()).len(), 7);
     }
@@ -247,7 +287,9 @@ mod tests {
         let identity = Identity { given_names: Vec::new(), birthplace: None, ..angela() };
         let claims = claims(&ScopeTable::default(), "identite_pivot email", &identity);
         assert!(
-            !claims.contains_key("given_name") && !claims.contains_key("given_name_array") && !claims.contains_key("birthplace")
+            !claims.contains_key("given_name")
+                && !claims.contains_key("given_name_array")
+                && !claims.contains_key("birthplace")
         );
         assert!(claims.values().all(|value| !value.is_null()));
     }
@@ -255,7 +297,10 @@ mod tests {
     #[test]
     fn names_are_told_even_without_values() {
         let table = ScopeTable::default();
-        assert_eq!(table.claim_names(&scopes("openid preferred_username x")), [Claim::Sub, Claim::PreferredUsername].into());
+        assert_eq!(
+            table.claim_names(&scopes("openid preferred_username x")),
+            [Claim::Sub, Claim::PreferredUsername].into()
+        );
         assert_eq!(table.all_claim_names().len(), 10);
         assert!(table.known(&"birth".into()) && !table.known(&"address".into()));
         assert_eq!(table.scopes().count(), 12);
@@ -265,7 +310,8 @@ mod tests {
     fn the_table_of_openid_connect_by_scope() {
         let mut identity = angela();
         identity.birthdate = Some("1962-08-00".into());
-        identity.standard = [(Claim::EmailVerified, true.into()), (Claim::Nickname, "Angie".into())].into();
+        identity.standard =
+            [(Claim::EmailVerified, true.into()), (Claim::Nickname, "Angie".into())].into();
         let table = ScopeTable::openid();
         for (asked, expected) in [
             ("openid", json!({})),
@@ -278,7 +324,8 @@ mod tests {
                        "gender": "female", "birthdate": "1962", "nickname": "Angie"}),
             ),
         ] {
-            let told = delivered(&table.claim_names(&scopes(asked)), &identity, Presumed::YearAlone);
+            let told =
+                delivered(&table.claim_names(&scopes(asked)), &identity, Presumed::YearAlone);
             assert_eq!(Value::Object(told), expected, "{asked}");
         }
         assert_eq!(ScopeTable::from_names(&table.names()), Ok(table));
@@ -286,8 +333,13 @@ mod tests {
 
     #[test]
     fn a_presumed_birthdate_is_written_as_the_rules_have_it() {
-        for (date, plain) in [("1962-08-24", "1962-08-24"), ("1962-08-00", "1962"), ("1962-00-00", "1962")] {
-            assert_eq!((birthdate(date, Presumed::Zeros), birthdate(date, Presumed::YearAlone)), (date, plain));
+        for (date, plain) in
+            [("1962-08-24", "1962-08-24"), ("1962-08-00", "1962"), ("1962-00-00", "1962")]
+        {
+            assert_eq!(
+                (birthdate(date, Presumed::Zeros), birthdate(date, Presumed::YearAlone)),
+                (date, plain)
+            );
         }
     }
 
@@ -300,11 +352,15 @@ mod tests {
             (&[("openid", "sub"), ("a b", "email")], "a b"),
             (&[("openid", "sub"), ("x", "sub")], "remove"),
         ] {
-            let names = rows.iter().map(|(scope, claim)| (Scope::from(*scope), vec![(*claim).to_owned()])).collect();
+            let names = rows
+                .iter()
+                .map(|(scope, claim)| (Scope::from(*scope), vec![(*claim).to_owned()]))
+                .collect();
             let fault = ScopeTable::from_names(&names).unwrap_err().to_string();
             assert!(fault.contains(word), "{fault}");
         }
-        let extended = [("openid", "sub"), ("age", "birthdate")].map(|(scope, claim)| (scope.into(), vec![claim.to_owned()]));
+        let extended = [("openid", "sub"), ("age", "birthdate")]
+            .map(|(scope, claim)| (scope.into(), vec![claim.to_owned()]));
         assert!(ScopeTable::from_names(&extended.into()).unwrap().known(&"age".into()));
     }
 }

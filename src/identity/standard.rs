@@ -18,8 +18,10 @@ pub type StandardClaims = BTreeMap<Claim, Value>;
 /// What an identity provider says, as far as it is of the right form.
 #[must_use]
 pub fn of_provider(claims: &Map<String, Value>) -> StandardClaims {
-    let found = Claim::STANDARD.into_iter().filter_map(|claim| Some((claim, claims.get(claim.as_str())?)));
-    let mut kept: StandardClaims = found.filter_map(|(claim, value)| Some((claim, checked(claim, value)?))).collect();
+    let found =
+        Claim::STANDARD.into_iter().filter_map(|claim| Some((claim, claims.get(claim.as_str())?)));
+    let mut kept: StandardClaims =
+        found.filter_map(|(claim, value)| Some((claim, checked(claim, value)?))).collect();
     // Whether an address or a number is verified says nothing without it.
     let email = claims.get(Claim::Email.as_str()).and_then(Value::as_str);
     if email.is_none_or(str::is_empty) {
@@ -36,23 +38,33 @@ pub(super) fn full_name(identity: &Identity) -> Option<Value> {
     if let Some(name) = identity.standard.get(&Claim::Name) {
         return Some(name.clone());
     }
-    let parts: Vec<String> = identity.given_name().into_iter().chain(identity.family_name.clone()).collect();
+    let parts: Vec<String> =
+        identity.given_name().into_iter().chain(identity.family_name.clone()).collect();
     (!parts.is_empty()).then(|| parts.join(" ").into())
 }
 
 /// Those that say nothing of the civil identity, about which the register alone is heard.
 pub(super) fn beside_a_register(claims: &StandardClaims) -> StandardClaims {
     let civil = |claim: &Claim| matches!(claim, Claim::Name | Claim::MiddleName);
-    claims.iter().filter(|(claim, _)| !civil(claim)).map(|(claim, value)| (*claim, value.clone())).collect()
+    claims
+        .iter()
+        .filter(|(claim, _)| !civil(claim))
+        .map(|(claim, value)| (*claim, value.clone()))
+        .collect()
 }
 
 /// The value as it is passed on; `None` if it is not what the claim should be.
 fn checked(claim: Claim, value: &Value) -> Option<Value> {
     match claim {
-        Claim::Name | Claim::MiddleName | Claim::Nickname | Claim::Zoneinfo | Claim::Locale | Claim::PhoneNumber => {
-            value.as_str().filter(|text| is_line(text)).map(Value::from)
+        Claim::Name
+        | Claim::MiddleName
+        | Claim::Nickname
+        | Claim::Zoneinfo
+        | Claim::Locale
+        | Claim::PhoneNumber => value.as_str().filter(|text| is_line(text)).map(Value::from),
+        Claim::Profile | Claim::Picture | Claim::Website => {
+            value.as_str().filter(|text| is_web_address(text)).map(Value::from)
         }
-        Claim::Profile | Claim::Picture | Claim::Website => value.as_str().filter(|text| is_web_address(text)).map(Value::from),
         Claim::UpdatedAt => value.as_f64().filter(|seconds| *seconds >= 0.0).map(|_| value.clone()),
         Claim::EmailVerified | Claim::PhoneNumberVerified => value.as_bool().map(Value::from),
         Claim::Address => address(value.as_object()?),
@@ -76,8 +88,10 @@ fn is_web_address(text: &str) -> bool {
 
 /// Core, 5.1.1. `formatted` and `street_address` may have several lines.
 fn address(members: &Map<String, Value>) -> Option<Value> {
-    let is_text =
-        |text: &str| text.chars().count() <= 1024 && text.split(['\r', '\n']).all(|line| line.is_empty() || is_line(line));
+    let is_text = |text: &str| {
+        text.chars().count() <= 1024
+            && text.split(['\r', '\n']).all(|line| line.is_empty() || is_line(line))
+    };
     let names = ["formatted", "street_address", "locality", "region", "postal_code", "country"];
     let kept = names.into_iter().filter_map(|name| Some((name, members.get(name)?.as_str()?)));
     let kept: Map<String, Value> = kept
@@ -94,7 +108,9 @@ mod tests {
 
     fn passed(claims: &Value) -> Value {
         let kept = of_provider(claims.as_object().unwrap());
-        Value::Object(kept.into_iter().map(|(claim, value)| (claim.as_str().to_owned(), value)).collect())
+        Value::Object(
+            kept.into_iter().map(|(claim, value)| (claim.as_str().to_owned(), value)).collect(),
+        )
     }
 
     #[test]
@@ -106,8 +122,13 @@ mod tests {
             "phone_number_verified": true, "address": { "formatted": "1 rue X\r\n75000 Paris", "country": "FR" },
         });
         let sent = json!({ "email": "jane@example.org", "sub": "s", "shoe_size": 42 });
-        let all: Map<String, Value> =
-            good.as_object().unwrap().clone().into_iter().chain(sent.as_object().unwrap().clone()).collect();
+        let all: Map<String, Value> = good
+            .as_object()
+            .unwrap()
+            .clone()
+            .into_iter()
+            .chain(sent.as_object().unwrap().clone())
+            .collect();
         assert_eq!(passed(&Value::Object(all)), good);
         assert_eq!(good.as_object().unwrap().len(), Claim::STANDARD.len(), "every one is here");
     }
@@ -131,7 +152,11 @@ mod tests {
             ("address", json!({})),
             ("address", json!({ "formatted": 1, "planet": "Earth", "locality": "\u{202e}siraP" })),
         ] {
-            assert_eq!(passed(&json!({ claim: wrong, "email": "jane@example.org" })), json!({}), "{claim}");
+            assert_eq!(
+                passed(&json!({ claim: wrong, "email": "jane@example.org" })),
+                json!({}),
+                "{claim}"
+            );
         }
         assert_eq!(passed(&json!({ "email_verified": true })), json!({}), "no address is verified");
     }

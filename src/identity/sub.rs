@@ -42,7 +42,9 @@ pub type KeyVersion = u32;
 
 #[derive(thiserror::Error, Clone, Copy, PartialEq, Eq, Debug)]
 pub enum SubjectKeyFault {
-    #[error("the subject key has {length} bytes and needs at least 32: write 32 random bytes to its file, once and for ever")]
+    #[error(
+        "the subject key has {length} bytes and needs at least 32: write 32 random bytes to its file, once and for ever"
+    )]
     TooShort { length: usize },
 }
 
@@ -86,11 +88,29 @@ impl SubjectKeys {
     ///
     /// # Errors
     /// `PivotIncomplete`: people who lack the same field would share one `sub`. `NoSuchKey`.
-    pub fn derive(&self, version: KeyVersion, sector: &str, identity: &Identity) -> Result<Subject, SubjectFault> {
+    pub fn derive(
+        &self,
+        version: KeyVersion,
+        sector: &str,
+        identity: &Identity,
+    ) -> Result<Subject, SubjectFault> {
         let key = self.key(version)?;
-        let pivot = Pivot::of(identity, &self.home_country, key.derivation).ok_or(SubjectFault::PivotIncomplete)?;
-        let [given_names, family_name, birthdate, gender, birthplace, birthcountry] = pivot.fields();
-        Ok(key.seal(version, &[sector.as_bytes(), given_names, family_name, birthdate, gender, birthplace, birthcountry]))
+        let pivot = Pivot::of(identity, &self.home_country, key.derivation)
+            .ok_or(SubjectFault::PivotIncomplete)?;
+        let [given_names, family_name, birthdate, gender, birthplace, birthcountry] =
+            pivot.fields();
+        Ok(key.seal(
+            version,
+            &[
+                sector.as_bytes(),
+                given_names,
+                family_name,
+                birthdate,
+                gender,
+                birthplace,
+                birthcountry,
+            ],
+        ))
     }
 
     /// The `sub` of an account at an identity provider without a pivot identity (`subject = "provider"`).
@@ -107,7 +127,10 @@ impl SubjectKeys {
         if upstream_sub.is_empty() {
             return Err(SubjectFault::UpstreamSubjectEmpty);
         }
-        Ok(self.key(version)?.seal(version, &[sector.as_bytes(), connector.as_str().as_bytes(), upstream_sub.as_bytes()]))
+        Ok(self.key(version)?.seal(
+            version,
+            &[sector.as_bytes(), connector.as_str().as_bytes(), upstream_sub.as_bytes()],
+        ))
     }
 
     /// Returns true if both identities have a whole pivot identity and it is the same one.
@@ -143,7 +166,11 @@ mod tests {
 
     /// The three versions of the page.
     fn keys() -> SubjectKeys {
-        let versions = [(1, key(0..32, Derivation::V1)), (2, key(32..64, Derivation::V1)), (3, key(0..32, Derivation::V2))];
+        let versions = [
+            (1, key(0..32, Derivation::V1)),
+            (2, key(32..64, Derivation::V1)),
+            (3, key(0..32, Derivation::V2)),
+        ];
         SubjectKeys::new(versions, "99100").unwrap()
     }
 
@@ -162,10 +189,14 @@ mod tests {
 
     /// Rows of the page's two tables: the pivot's have eight cells, the provider's four.
     fn vectors(cells: usize) -> Vec<Vec<String>> {
-        let rows = include_str!("../../docs/subject.md").lines().filter_map(|line| line.strip_prefix("| `")?.strip_suffix("` |"));
-        rows.map(|row| row.split("` | `").map(|cell| cell.trim_matches('·').to_owned()).collect::<Vec<_>>())
-            .filter(|row| row.len() == cells)
-            .collect()
+        let rows = include_str!("../../docs/subject.md")
+            .lines()
+            .filter_map(|line| line.strip_prefix("| `")?.strip_suffix("` |"));
+        rows.map(|row| {
+            row.split("` | `").map(|cell| cell.trim_matches('·').to_owned()).collect::<Vec<_>>()
+        })
+        .filter(|row| row.len() == cells)
+        .collect()
     }
 
     // R037, R053
@@ -174,9 +205,25 @@ mod tests {
         let vectors = vectors(8);
         assert!(vectors.len() >= 30);
         for row in &vectors {
-            let [sector, given_names, family_name, birthdate, gender, birthplace, birthcountry, sub] = &row[..] else { panic!() };
+            let [
+                sector,
+                given_names,
+                family_name,
+                birthdate,
+                gender,
+                birthplace,
+                birthcountry,
+                sub,
+            ] = &row[..]
+            else {
+                panic!()
+            };
             let identity = Identity {
-                given_names: given_names.split(' ').filter(|name| !name.is_empty()).map(String::from).collect(),
+                given_names: given_names
+                    .split(' ')
+                    .filter(|name| !name.is_empty())
+                    .map(String::from)
+                    .collect(),
                 family_name: optional(family_name),
                 birthdate: optional(birthdate),
                 gender: optional(gender),
@@ -186,7 +233,11 @@ mod tests {
                 preferred_username: None,
                 standard: BTreeMap::new(),
             };
-            assert_eq!(keys().derive(version_of(sub), sector, &identity).unwrap().as_str(), sub, "{given_names}");
+            assert_eq!(
+                keys().derive(version_of(sub), sector, &identity).unwrap().as_str(),
+                sub,
+                "{given_names}"
+            );
         }
     }
 
@@ -195,8 +246,14 @@ mod tests {
         let vectors = vectors(4);
         assert!(vectors.len() >= 2);
         for row in &vectors {
-            let derived =
-                keys().derive_from_provider(version_of(&row[3]), &row[0], &ConnectorId::from(row[1].as_str()), &row[2]).unwrap();
+            let derived = keys()
+                .derive_from_provider(
+                    version_of(&row[3]),
+                    &row[0],
+                    &ConnectorId::from(row[1].as_str()),
+                    &row[2],
+                )
+                .unwrap();
             assert_eq!(derived.as_str(), row[3]);
         }
     }
@@ -204,7 +261,8 @@ mod tests {
     #[test]
     fn a_short_key_is_refused_with_its_length() {
         let short = (2, key([0; 31], Derivation::V2));
-        let fault = SubjectKeys::new([(1, key([0; 32], Derivation::V2)), short], "99100").unwrap_err();
+        let fault =
+            SubjectKeys::new([(1, key([0; 32], Derivation::V2)), short], "99100").unwrap_err();
         assert_eq!(fault, SubjectKeyFault::TooShort { length: 31 });
         assert!(!format!("{:?}", keys()).contains("[0"), "the key is never printed");
     }
@@ -213,7 +271,10 @@ mod tests {
     fn persons_without_a_whole_pivot_share_no_sub_because_they_get_none() {
         let identity = Identity { birthdate: None, ..angela() };
         assert_eq!(derive("sp", &identity), Err(SubjectFault::PivotIncomplete));
-        assert_eq!(keys().derive_from_provider(1, "sp", &"idp".into(), ""), Err(SubjectFault::UpstreamSubjectEmpty));
+        assert_eq!(
+            keys().derive_from_provider(1, "sp", &"idp".into(), ""),
+            Err(SubjectFault::UpstreamSubjectEmpty)
+        );
     }
 
     #[test]
@@ -245,7 +306,11 @@ mod tests {
         assert_eq!(keys().derive(1, "sp", &angela()).unwrap(), before);
         let newer = keys().derive(2, "sp", &angela()).unwrap();
         assert!(newer.as_str().ends_with("v2"));
-        assert_ne!(newer.as_str().get(..43), before.as_str().get(..43), "another key, another value");
+        assert_ne!(
+            newer.as_str().get(..43),
+            before.as_str().get(..43),
+            "another key, another value"
+        );
         assert_eq!(keys().derive(4, "sp", &angela()), Err(SubjectFault::NoSuchKey(4)));
     }
 
@@ -255,24 +320,31 @@ mod tests {
 
     #[test]
     fn two_people_whose_names_differ_in_vowel_signs_get_two_subs() {
-        for (one, other) in [("करन", "किरन"), ("たか", "だか"), ("กิน", "กัน")] {
+        for (one, other) in [("करन", "किरन"), ("たか", "だか"), ("กิน", "กัน")]
+        {
             let sub = |version, name| keys().derive(version, "sp", &named(name)).unwrap();
             assert_ne!(sub(3, one), sub(3, other), "{one} and {other}");
-            assert_eq!(sub(1, one), sub(1, other), "what the first derivation can not tell apart: {one} and {other}");
+            assert_eq!(
+                sub(1, one),
+                sub(1, other),
+                "what the first derivation can not tell apart: {one} and {other}"
+            );
             assert!(!keys().is_same_person(&named(one), &named(other)));
         }
     }
 
     #[test]
     fn one_person_with_another_apostrophe_keeps_the_sub() {
-        let subs = ["D'Or", "D’Or", "D\u{2bc}Or"].map(|name| keys().derive(3, "sp", &named(name)).unwrap());
+        let subs = ["D'Or", "D’Or", "D\u{2bc}Or"]
+            .map(|name| keys().derive(3, "sp", &named(name)).unwrap());
         assert!(subs.iter().all(|sub| *sub == subs[0]), "{subs:?}");
     }
 
     #[test]
     fn a_name_without_foreign_marks_has_the_same_digest_in_both_derivations_of_one_key() {
         for name in ["Angela", "Étienne", "Ангелина", "Αγγέλα"] {
-            let [first, second] = [1, 3].map(|version| keys().derive(version, "sp", &named(name)).unwrap());
+            let [first, second] =
+                [1, 3].map(|version| keys().derive(version, "sp", &named(name)).unwrap());
             assert_eq!(first.as_str().get(..43), second.as_str().get(..43), "{name}");
         }
     }

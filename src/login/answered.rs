@@ -76,16 +76,22 @@ impl Answered {
     pub(super) fn on(self, ticket: Ticket, request: Request) -> Step {
         match request {
             // A callback that this login never accepted gets nothing, least of all a code.
-            Request::Return(back) if ticket.returned.as_deref() != Some(&back.state) => self.already_done(ticket),
+            Request::Return(back) if ticket.returned.as_deref() != Some(&back.state) => {
+                self.already_done(ticket)
+            }
             // A double click, or the answer got lost: the same answer again, while its code can still be used.
-            Request::Look { .. } | Request::Consent(_) | Request::Cancel | Request::Return(_) => match &self {
-                Self::Granted { code, .. } => {
-                    let effect = Effect::LookForCode(code.clone());
-                    Step::pass_through(ticket, State::Answered(self), effect)
+            Request::Look { .. } | Request::Consent(_) | Request::Cancel | Request::Return(_) => {
+                match &self {
+                    Self::Granted { code, .. } => {
+                        let effect = Effect::LookForCode(code.clone());
+                        Step::pass_through(ticket, State::Answered(self), effect)
+                    }
+                    Self::Refused(_) if matches!(request, Request::Look { .. }) => {
+                        self.already_done(ticket)
+                    }
+                    Self::Refused(_) => self.repeat(ticket),
                 }
-                Self::Refused(_) if matches!(request, Request::Look { .. }) => self.already_done(ticket),
-                Self::Refused(_) => self.repeat(ticket),
-            },
+            }
             Request::Choose(_) | Request::Review | Request::Displace => self.already_done(ticket),
         }
     }
@@ -122,7 +128,11 @@ impl Answered {
     }
 
     fn in_a_moment(self, ticket: Ticket) -> Step {
-        Step::stay(ticket, State::Answered(self), Answer::problem(ErrorCode::StoreUnavailable, Way::Choice))
+        Step::stay(
+            ticket,
+            State::Answered(self),
+            Answer::problem(ErrorCode::StoreUnavailable, Way::Choice),
+        )
     }
 
     fn answer(&self, ticket: &Ticket) -> Answer {
@@ -140,6 +150,10 @@ impl Answered {
     }
 
     fn already_done(self, ticket: Ticket) -> Step {
-        Step::stay(ticket, State::Answered(self), Answer::problem(ErrorCode::AlreadyDone, Way::HomePage))
+        Step::stay(
+            ticket,
+            State::Answered(self),
+            Answer::problem(ErrorCode::AlreadyDone, Way::HomePage),
+        )
     }
 }

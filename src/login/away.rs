@@ -4,7 +4,9 @@ use serde::{Deserialize, Serialize};
 
 use super::choosing::choose;
 use super::upstream::Attempt;
-use super::{Answer, Answered, Effect, Request, Return, State, Step, Ticket, Verifying, Way, World};
+use super::{
+    Answer, Answered, Effect, Request, Return, State, Step, Ticket, Verifying, Way, World,
+};
 use crate::assurance::At;
 use crate::protocol::catalogue::ErrorCode;
 
@@ -17,14 +19,18 @@ impl Away {
     pub(super) fn on(self, ticket: Ticket, request: Request, world: &World<'_>) -> Step {
         match request {
             // Back from the identity provider by the back button: the choice is open again.
-            Request::Look { .. } => Step::stay(ticket, State::Away(self), Answer::Choice { banner: None }),
+            Request::Look { .. } => {
+                Step::stay(ticket, State::Away(self), Answer::Choice { banner: None })
+            }
             // Choosing again closes the older attempt: its state is forgotten (decisions 5).
             Request::Choose(connector) => choose(ticket, &connector, world),
             Request::Cancel => Answered::error(ticket, ErrorCode::UserCancelled),
             Request::Return(back) => self.returned(ticket, back, world),
-            Request::Review | Request::Consent(_) | Request::Displace => {
-                Step::stay(ticket, State::Away(self), Answer::problem(ErrorCode::StepOutOfOrder, Way::Choice))
-            }
+            Request::Review | Request::Consent(_) | Request::Displace => Step::stay(
+                ticket,
+                State::Away(self),
+                Answer::problem(ErrorCode::StepOutOfOrder, Way::Choice),
+            ),
         }
     }
 
@@ -33,10 +39,18 @@ impl Away {
         // Forged and replayed states, and answers of another identity provider (mix-up, RFC 9700, 4.4), leave the
         // open attempt as it is: the person's real answer may still be on its way.
         if attempt.state != back.state || attempt.connector != back.connector {
-            return Step::stay(ticket, State::Away(self), Answer::problem(ErrorCode::StateUnknown, Way::Choice));
+            return Step::stay(
+                ticket,
+                State::Away(self),
+                Answer::problem(ErrorCode::StateUnknown, Way::Choice),
+            );
         }
         if !back.arrival.code_is_acceptable() {
-            return Step::stay(ticket, State::Away(self), Answer::problem(ErrorCode::IdpCodeMalformed, Way::Choice));
+            return Step::stay(
+                ticket,
+                State::Away(self),
+                Answer::problem(ErrorCode::IdpCodeMalformed, Way::Choice),
+            );
         }
         ticket.returned = Some(back.state);
         if let Err(code) = issuer_agrees(attempt, back.arrival.iss.as_deref()) {
@@ -47,7 +61,8 @@ impl Away {
             return ticket.shut_out(&attempt.connector, code);
         }
         // Stored as closed before the code is used: a second callback can never reach the token endpoint.
-        let state = State::Verifying(Verifying { connector: attempt.connector.clone(), since: world.now });
+        let state =
+            State::Verifying(Verifying { connector: attempt.connector.clone(), since: world.now });
         Step::settle_then(ticket, state, Effect::Complete(self.attempt, back.arrival, back.network))
     }
 }

@@ -3,7 +3,9 @@
 use serde::{Deserialize, Serialize};
 
 use super::upstream::Departure;
-use super::{Answer, Answered, Consenting, Leaving, Proven, Request, State, Step, Ticket, Way, World};
+use super::{
+    Answer, Answered, Consenting, Leaving, Proven, Request, State, Step, Ticket, Way, World,
+};
 use crate::assurance::At;
 use crate::ids::{ConnectorId, Secret};
 use crate::protocol::catalogue::ErrorCode;
@@ -35,11 +37,15 @@ impl Choosing {
             Request::Choose(connector) => choose(ticket, &connector, world),
             Request::Cancel => Answered::error(ticket, ErrorCode::UserCancelled),
             // A late duplicate of the callback that led here gets what the first one got.
-            Request::Return(back) if ticket.returned.as_deref() == Some(&back.state) => self.show(ticket),
+            Request::Return(back) if ticket.returned.as_deref() == Some(&back.state) => {
+                self.show(ticket)
+            }
             Request::Return(_) => self.stay(ticket, ErrorCode::StateUnknown),
             // The consent page that a kill switch came between, opened or sent again.
             Request::Review | Request::Consent(_) if self.is_shut_out() => self.tell(ticket),
-            Request::Review | Request::Consent(_) | Request::Displace => self.stay(ticket, ErrorCode::StepOutOfOrder),
+            Request::Review | Request::Consent(_) | Request::Displace => {
+                self.stay(ticket, ErrorCode::StepOutOfOrder)
+            }
         }
     }
 
@@ -55,9 +61,15 @@ impl Choosing {
             return Answered::error(ticket, ErrorCode::LoginRequired);
         }
         // A hint that the gate refuses is ignored (decisions 3).
-        let hint = ticket.request.idp_hint.clone().filter(|_| !ticket.hint_followed && !ticket.request.prompt.select_account);
+        let hint = ticket
+            .request
+            .idp_hint
+            .clone()
+            .filter(|_| !ticket.hint_followed && !ticket.request.prompt.select_account);
         match hint {
-            Some(connector) if (world.gate)(&connector, At::Asked(ticket.request.demand())).is_ok() => {
+            Some(connector)
+                if (world.gate)(&connector, At::Asked(ticket.request.demand())).is_ok() =>
+            {
                 ticket.hint_followed = true;
                 choose(ticket, &connector, world)
             }

@@ -4,8 +4,8 @@ use serde::{Deserialize, Serialize};
 
 use super::answered::Kept;
 use super::{
-    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Nodes, Proven, Request, SessionUse, State, Step,
-    Ticket, Way, World,
+    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Nodes, Proven,
+    Request, SessionUse, State, Step, Ticket, Way, World,
 };
 use crate::assurance::At;
 use crate::digest;
@@ -54,7 +54,9 @@ impl Consenting {
     pub(super) fn on(self: Box<Self>, ticket: Ticket, request: Request, world: &World<'_>) -> Step {
         match request {
             Request::Look { .. } => Step::stay(ticket, State::Consenting(self), Answer::ToConsent),
-            Request::Review if ticket.is_scope_withdrawn(world) => Answered::error(ticket, ErrorCode::ScopeWithdrawn),
+            Request::Review if ticket.is_scope_withdrawn(world) => {
+                Answered::error(ticket, ErrorCode::ScopeWithdrawn)
+            }
             Request::Review => {
                 // A yes to a page that leads nowhere is not asked for.
                 if let Some(code) = self.blocked(world) {
@@ -97,21 +99,30 @@ impl Consenting {
             return Answered::error(ticket, ErrorCode::ScopeWithdrawn);
         }
         let authentication = &self.proven.authentication;
-        if let Err(code) = (world.gate)(&authentication.connector, At::Obtained(authentication.level)) {
+        if let Err(code) =
+            (world.gate)(&authentication.connector, At::Obtained(authentication.level))
+        {
             return ticket.shut_out(&authentication.connector, code);
         }
         let connector = authentication.connector.clone();
         let code = Secret::new(world.fresh.token());
         // A fresh value whenever somebody has authenticated: nothing that was there before is trusted (fixation).
         let session = match (self.proven.session.take(), world.session) {
-            (None, former) => SessionUse::Fresh { cookie: Secret::new(world.fresh.token()), former: former.cloned() },
+            (None, former) => SessionUse::Fresh {
+                cookie: Secret::new(world.fresh.token()),
+                former: former.cloned(),
+            },
             (Some(reused), Some(cookie)) if digest::fingerprint(cookie.reveal()) == reused => {
                 SessionUse::Reused { cookie: cookie.clone() }
             }
             // Somebody signed in or out in another tab meanwhile: what was shown is not theirs to give.
-            (Some(_), _) => return ticket.back_to_choice_for(Banner { connector: None, code: ErrorCode::Interrupted }),
+            (Some(_), _) => {
+                return ticket
+                    .back_to_choice_for(Banner { connector: None, code: ErrorCode::Interrupted });
+            }
         };
-        let kept = Kept { proven: self.proven, session, consented: self.explicit, granted_at: world.now };
+        let kept =
+            Kept { proven: self.proven, session, consented: self.explicit, granted_at: world.now };
         let effect = Effect::Grant(Box::new(kept.grant(&code, &ticket)));
         let session = kept.session.fresh();
         let kept = (world.nodes == Nodes::Many).then(|| Box::new(kept));

@@ -11,7 +11,12 @@ pub struct Identifying {
 }
 
 impl Identifying {
-    pub(super) fn identified(self, ticket: Ticket, result: Result<Box<Proven>, Unidentified>, world: &World<'_>) -> Step {
+    pub(super) fn identified(
+        self,
+        ticket: Ticket,
+        result: Result<Box<Proven>, Unidentified>,
+        world: &World<'_>,
+    ) -> Step {
         match result {
             Ok(proven) => Consenting::enter(ticket, *proven, world),
             // Register and identity failures can't be mended by choosing again: a page that waits for the person.

@@ -39,7 +39,12 @@ impl Leaving {
         Step::pass_through(ticket, state, Effect::Begin(connector, departure))
     }
 
-    pub(super) fn departed(self, ticket: Ticket, result: Result<Left, ErrorCode>, world: &World<'_>) -> Step {
+    pub(super) fn departed(
+        self,
+        ticket: Ticket,
+        result: Result<Left, ErrorCode>,
+        world: &World<'_>,
+    ) -> Step {
         let left = match result {
             Ok(left) => left,
             Err(code) => return ticket.back_to_choice(self.connector, code),

@@ -28,7 +28,9 @@ pub(crate) fn registration(client_id: &str) -> Registration {
         active: true,
         redirect_uris: vec![SP_CALLBACK.into()],
         post_logout_redirect_uris: vec![],
-        granted_scopes: ["openid", "email", "profile", "family_name", "birthdate", "gender"].map(Scope::from).to_vec(),
+        granted_scopes: ["openid", "email", "profile", "family_name", "birthdate", "gender"]
+            .map(Scope::from)
+            .to_vec(),
         require_pkce: false,
         hints: Hints::default(),
         home_page: "https://sp.example/".into(),
@@ -62,9 +64,19 @@ pub(crate) fn request(changes: &[(&str, &str)]) -> AuthorizationRequest {
         ("nonce", NONCE),
     ]);
     pairs.extend(changes.iter().copied());
-    let platform = if pairs["acr_values"] == "eidas1" { Platform::Standard } else { Platform::High };
-    let params = Params::new(pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect());
-    check(&params, RequestForm::Get, platform, ISSUER, &Book([registration("sp"), registration("other")])).unwrap()
+    let platform =
+        if pairs["acr_values"] == "eidas1" { Platform::Standard } else { Platform::High };
+    let params = Params::new(
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+    );
+    check(
+        &params,
+        RequestForm::Get,
+        platform,
+        ISSUER,
+        &Book([registration("sp"), registration("other")]),
+    )
+    .unwrap()
 }
 
 /// A login that was admitted at [`OPENED`].

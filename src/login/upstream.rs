@@ -60,7 +60,10 @@ impl Attempt {
     /// Returns what the browser was sent to the identity provider for.
     #[must_use]
     pub const fn demand(&self) -> Demand {
-        Demand { level: self.level, reauthentication: self.reauthenticate || self.max_age.is_some() }
+        Demand {
+            level: self.level,
+            reauthentication: self.reauthenticate || self.max_age.is_some(),
+        }
     }
 }
 

@@ -29,7 +29,12 @@ impl Verifying {
         now.since(self.since) < UNDER_WAY
     }
 
-    pub(super) fn authenticated(self, ticket: Ticket, result: Result<Box<Authentication>, ErrorCode>, world: &World<'_>) -> Step {
+    pub(super) fn authenticated(
+        self,
+        ticket: Ticket,
+        result: Result<Box<Authentication>, ErrorCode>,
+        world: &World<'_>,
+    ) -> Step {
         let authentication = match result {
             Ok(authentication) => authentication,
             Err(code) => return ticket.back_to_choice(self.connector, code),

@@ -434,8 +434,11 @@ pub fn markdown() -> String {
          *log* how loud it is in the log.\n",
     );
     for (prefix, title) in FAMILIES {
-        let rows: Vec<_> =
-            ErrorCode::ALL.iter().map(|code| code.entry()).filter(|entry| entry.code.starts_with(prefix)).collect();
+        let rows: Vec<_> = ErrorCode::ALL
+            .iter()
+            .map(|code| code.entry())
+            .filter(|entry| entry.code.starts_with(prefix))
+            .collect();
         if rows.is_empty() {
             continue;
         }
@@ -444,7 +447,10 @@ pub fn markdown() -> String {
         page.push_str("| code | status | error | description | fault | mend | log |\n|---|---|---|---|---|---|---|\n");
         for Entry { code, status, oauth, severity, fault, mender, description, .. } in rows {
             let (fault, mender, severity) = (fault.as_str(), mender.as_str(), severity.as_str());
-            let _ = writeln!(page, "| {code} | {status} | `{oauth}` | {description} | {fault} | {mender} | {severity} |");
+            let _ = writeln!(
+                page,
+                "| {code} | {status} | `{oauth}` | {description} | {fault} | {mender} | {severity} |"
+            );
         }
     }
     page
@@ -456,7 +462,8 @@ pub fn table() -> String {
     let mut text = String::new();
     for code in ErrorCode::ALL {
         let Entry { code, status, oauth, mender, description, .. } = code.entry();
-        let _ = writeln!(text, "{code}  {status}  {oauth:<27}  {:<17}  {description}", mender.as_str());
+        let _ =
+            writeln!(text, "{code}  {status}  {oauth:<27}  {:<17}  {description}", mender.as_str());
     }
     text
 }
@@ -508,8 +515,19 @@ mod tests {
         for code in ErrorCode::ALL {
             let entry = code.entry();
             assert!(seen.insert(entry.code), "{} twice", entry.code);
-            assert!(entry.code.len() == 7 && entry.code.starts_with('Y') && entry.code[1..].bytes().all(|c| c.is_ascii_digit()));
-            assert!(entry.description.bytes().all(|c| (0x20..0x7f).contains(&c) && c != b'"' && c != b'\\'), "{}", entry.code);
+            assert!(
+                entry.code.len() == 7
+                    && entry.code.starts_with('Y')
+                    && entry.code[1..].bytes().all(|c| c.is_ascii_digit())
+            );
+            assert!(
+                entry
+                    .description
+                    .bytes()
+                    .all(|c| (0x20..0x7f).contains(&c) && c != b'"' && c != b'\\'),
+                "{}",
+                entry.code
+            );
             assert!((400..600).contains(&entry.status));
         }
     }
@@ -519,7 +537,11 @@ mod tests {
         let (page, table) = (markdown(), table());
         for code in ErrorCode::ALL {
             let code = code.entry().code;
-            assert_eq!(page.matches(&format!("\n| {code} |")).count(), 1, "{code}: does its family have a title?");
+            assert_eq!(
+                page.matches(&format!("\n| {code} |")).count(),
+                1,
+                "{code}: does its family have a title?"
+            );
             assert_eq!(table.matches(code).count(), 1, "{code}");
         }
         assert_eq!(table.lines().count(), ErrorCode::ALL.len());
@@ -529,6 +551,9 @@ mod tests {
     fn the_committed_page_is_current() {
         let path = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/errors.md");
         let committed = std::fs::read_to_string(&path).unwrap_or_default();
-        assert!(committed == markdown(), "docs/errors.md is stale: cargo run -- errors --markdown > docs/errors.md");
+        assert!(
+            committed == markdown(),
+            "docs/errors.md is stale: cargo run -- errors --markdown > docs/errors.md"
+        );
     }
 }

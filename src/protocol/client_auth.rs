@@ -40,8 +40,11 @@ impl AuthMethod {
 }
 
 /// The ways to authenticate that work, by their registered names.
-pub const AUTH_METHODS: &[&str] =
-    &[AuthMethod::ClientSecretPost.as_str(), AuthMethod::ClientSecretBasic.as_str(), AuthMethod::PrivateKeyJwt.as_str()];
+pub const AUTH_METHODS: &[&str] = &[
+    AuthMethod::ClientSecretPost.as_str(),
+    AuthMethod::ClientSecretBasic.as_str(),
+    AuthMethod::PrivateKeyJwt.as_str(),
+];
 
 /// RFC 7523, 2.2.
 pub const JWT_BEARER: &str = "urn:ietf:params:oauth:client-assertion-type:jwt-bearer";
@@ -77,7 +80,8 @@ pub fn read(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, Error
 
     // RFC 6749, 2.3: never more than one method in a request.
     let by_assertion = assertion.is_some() || assertion_type.is_some();
-    let methods = usize::from(client_secret.is_some()) + usize::from(by_assertion) + authorization.len();
+    let methods =
+        usize::from(client_secret.is_some()) + usize::from(by_assertion) + authorization.len();
     if methods > 1 {
         return Err(ErrorCode::TokenTwoMethods);
     }
@@ -89,7 +93,10 @@ pub fn read(body: &Params, authorization: &[&[u8]]) -> Result<Credentials, Error
     }
     let client_id = client_id.ok_or(ErrorCode::TokenClientIdMissing)?;
     let secret = client_secret.ok_or(ErrorCode::TokenClientSecretMissing)?;
-    Ok(Credentials::SecretPost { client_id: client_id.into(), secret: Secret::new(secret.to_owned()) })
+    Ok(Credentials::SecretPost {
+        client_id: client_id.into(),
+        secret: Secret::new(secret.to_owned()),
+    })
 }
 
 fn by_header(in_body: Option<&str>, header: &[u8]) -> Result<Credentials, ErrorCode> {
@@ -97,10 +104,17 @@ fn by_header(in_body: Option<&str>, header: &[u8]) -> Result<Credentials, ErrorC
     if in_body.is_some_and(|in_body| in_body != client_id) {
         return Err(ErrorCode::TokenClientIdDiffers);
     }
-    Ok(Credentials::SecretBasic { client_id: client_id.as_str().into(), secret: Secret::new(secret) })
+    Ok(Credentials::SecretBasic {
+        client_id: client_id.as_str().into(),
+        secret: Secret::new(secret),
+    })
 }
 
-fn by_jwt(in_body: Option<&str>, kind: Option<&str>, assertion: Option<&str>) -> Result<Credentials, ErrorCode> {
+fn by_jwt(
+    in_body: Option<&str>,
+    kind: Option<&str>,
+    assertion: Option<&str>,
+) -> Result<Credentials, ErrorCode> {
     let kind = kind.ok_or(ErrorCode::TokenClientAssertionTypeMissing)?;
     let assertion = assertion.ok_or(ErrorCode::TokenClientAssertionMissing)?;
     if kind != JWT_BEARER {
@@ -123,7 +137,8 @@ fn basic(header: &[u8]) -> Option<(String, String)> {
     if !scheme.eq_ignore_ascii_case("Basic") {
         return None;
     }
-    let credentials = String::from_utf8(STANDARD.decode(credentials.trim_matches(' ')).ok()?).ok()?;
+    let credentials =
+        String::from_utf8(STANDARD.decode(credentials.trim_matches(' ')).ok()?).ok()?;
     let (client_id, secret) = credentials.split_once(':')?;
     let (client_id, secret) = (form_decoded(client_id)?, form_decoded(secret)?);
     (!client_id.is_empty()).then_some((client_id, secret))
@@ -178,10 +193,18 @@ mod tests {
 
     #[test]
     fn each_method_is_known_by_what_it_sends() {
-        let Ok(Credentials::SecretPost { client_id, secret }) = offered("client_id=sp&client_secret=s+3", &[]) else { panic!() };
+        let Ok(Credentials::SecretPost { client_id, secret }) =
+            offered("client_id=sp&client_secret=s+3", &[])
+        else {
+            panic!()
+        };
         assert_eq!((client_id.as_str(), secret.reveal().as_str()), ("sp", "s 3"));
         for body in ["", "client_id=sp", "client_secret="] {
-            let Ok(Credentials::SecretBasic { client_id, secret }) = offered(body, &[&basic_of("sp:s3")]) else { panic!() };
+            let Ok(Credentials::SecretBasic { client_id, secret }) =
+                offered(body, &[&basic_of("sp:s3")])
+            else {
+                panic!()
+            };
             assert_eq!((client_id.as_str(), secret.reveal().as_str()), ("sp", "s3"));
         }
         for id in ["", "&client_id=sp"] {
@@ -201,11 +224,18 @@ mod tests {
             ("sp:%C3%A9=", "sp", "é="),
             ("sp:not%encoded", "sp", "not%encoded"),
         ] {
-            let Ok(Credentials::SecretBasic { client_id, secret }) = offered("", &[&basic_of(both)]) else { panic!("{both}") };
+            let Ok(Credentials::SecretBasic { client_id, secret }) =
+                offered("", &[&basic_of(both)])
+            else {
+                panic!("{both}")
+            };
             assert_eq!((client_id.as_str(), secret.reveal().as_str()), (id, expected), "{both}");
         }
         let lower = basic_of("sp:s").replace("Basic ", "bAsIc  ");
-        assert!(matches!(offered("", &[&lower]), Ok(Credentials::SecretBasic { .. })), "the scheme's case, RFC 9110, 11.1");
+        assert!(
+            matches!(offered("", &[&lower]), Ok(Credentials::SecretBasic { .. })),
+            "the scheme's case, RFC 9110, 11.1"
+        );
     }
 
     #[test]
@@ -222,11 +252,21 @@ mod tests {
             &basic_of("sp:s&x"),
             &not_text,
         ] {
-            assert_eq!(refusal("client_id=other", &[header]), ErrorCode::ClientHeaderMalformed, "{header}");
+            assert_eq!(
+                refusal("client_id=other", &[header]),
+                ErrorCode::ClientHeaderMalformed,
+                "{header}"
+            );
         }
-        let wrong_secret = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, super::super::error_answer::Used::Header);
+        let wrong_secret = ErrorAnswer::to_client(
+            ErrorCode::ClientAuthentication,
+            super::super::error_answer::Used::Header,
+        );
         assert_eq!(
-            ErrorAnswer::to_client(ErrorCode::ClientHeaderMalformed, super::super::error_answer::Used::Header),
+            ErrorAnswer::to_client(
+                ErrorCode::ClientHeaderMalformed,
+                super::super::error_answer::Used::Header
+            ),
             wrong_secret
         );
     }
@@ -268,7 +308,10 @@ mod tests {
 
     #[test]
     fn ids_that_differ_are_refused() {
-        assert_eq!(refusal("client_id=sp", &[&basic_of("other:s")]), ErrorCode::TokenClientIdDiffers);
+        assert_eq!(
+            refusal("client_id=sp", &[&basic_of("other:s")]),
+            ErrorCode::TokenClientIdDiffers
+        );
         let body = format!("{}&client_id=other", by_assertion(&assertion_of("sp")));
         assert_eq!(refusal(&body, &[]), ErrorCode::TokenClientIdDiffers);
     }
@@ -286,7 +329,10 @@ mod tests {
     #[test]
     fn an_assertion_that_can_not_be_read_claims_nobody() {
         for assertion in ["j", "a.b.c", "..", "a.e30.c", &assertion_of("sp").replace('.', "")] {
-            let Ok(Credentials::Assertion { claimed, .. }) = offered(&by_assertion(assertion), &[]) else { panic!() };
+            let Ok(Credentials::Assertion { claimed, .. }) = offered(&by_assertion(assertion), &[])
+            else {
+                panic!()
+            };
             assert_eq!(claimed, None, "{assertion}");
         }
     }
@@ -294,12 +340,16 @@ mod tests {
     #[test]
     fn nothing_offered_is_printed() {
         let header = basic_of("sp:s3cret");
-        for (body, headers) in [("client_id=sp&client_secret=s3cret", vec![]), ("", vec![header.as_str()])] {
+        for (body, headers) in
+            [("client_id=sp&client_secret=s3cret", vec![]), ("", vec![header.as_str()])]
+        {
             let printed = format!("{:?}", offered(body, &headers).unwrap());
             assert!(!printed.contains("s3cret"), "{printed}");
         }
         let assertion = assertion_of("sp");
-        assert!(!format!("{:?}", offered(&by_assertion(&assertion), &[]).unwrap()).contains(&assertion));
+        assert!(
+            !format!("{:?}", offered(&by_assertion(&assertion), &[]).unwrap()).contains(&assertion)
+        );
     }
 
     proptest! {

@@ -156,14 +156,20 @@ impl<'a> From<&Provider<'a>> for Document<'a> {
             request_uri_parameter_supported: false,
             end_session_endpoint: has(Feature::EndSession).then(|| at(path::END_SESSION)),
             revocation_endpoint: has(Feature::Revocation).then(|| at(path::REVOCATION)),
-            revocation_endpoint_auth_methods_supported: has(Feature::Revocation).then_some(AUTH_METHODS),
-            revocation_endpoint_auth_signing_alg_values_supported: has(Feature::Revocation).then_some(SIGNING_ALGS),
+            revocation_endpoint_auth_methods_supported: has(Feature::Revocation)
+                .then_some(AUTH_METHODS),
+            revocation_endpoint_auth_signing_alg_values_supported: has(Feature::Revocation)
+                .then_some(SIGNING_ALGS),
             introspection_endpoint: has(Feature::Introspection).then(|| at(path::INTROSPECTION)),
-            introspection_endpoint_auth_methods_supported: has(Feature::Introspection).then_some(INTROSPECTION_AUTH_METHODS),
-            introspection_signing_alg_values_supported: has(Feature::Introspection).then_some(SIGNING_ALGS),
+            introspection_endpoint_auth_methods_supported: has(Feature::Introspection)
+                .then_some(INTROSPECTION_AUTH_METHODS),
+            introspection_signing_alg_values_supported: has(Feature::Introspection)
+                .then_some(SIGNING_ALGS),
             // On both platforms: who asks for a sealed answer gets one.
-            introspection_encryption_alg_values_supported: has(Feature::Introspection).then_some(ENCRYPTION_ALGS),
-            introspection_encryption_enc_values_supported: has(Feature::Introspection).then_some(ENCRYPTION_ENCS),
+            introspection_encryption_alg_values_supported: has(Feature::Introspection)
+                .then_some(ENCRYPTION_ALGS),
+            introspection_encryption_enc_values_supported: has(Feature::Introspection)
+                .then_some(ENCRYPTION_ENCS),
             code_challenge_methods_supported: &["S256"],
             prompt_values_supported: Prompt::VALUES,
             authorization_response_iss_parameter_supported: true,
@@ -265,8 +271,17 @@ mod tests {
     fn only_the_high_platform_publishes_encryption_and_its_own_levels() {
         let high = of(Platform::High, &[]);
         assert_eq!(high["acr_values_supported"], json!(["eidas2", "eidas3"]));
-        assert_eq!(high["id_token_encryption_alg_values_supported"], json!(["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"]));
+        assert_eq!(
+            high["id_token_encryption_alg_values_supported"],
+            json!(["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"])
+        );
         assert_eq!(high["userinfo_encryption_enc_values_supported"], json!(["A256GCM"]));
-        assert_eq!(of(Platform::Standard, &[]).keys().filter(|member| member.contains("encryption")).count(), 0);
+        assert_eq!(
+            of(Platform::Standard, &[])
+                .keys()
+                .filter(|member| member.contains("encryption"))
+                .count(),
+            0
+        );
     }
 }

@@ -82,7 +82,10 @@ mod tests {
         let answer = ErrorAnswer::from(ErrorCode::TokenCodeMissing);
         assert_eq!(answer.status, 400);
         assert_eq!(answer.www_authenticate, None);
-        assert_eq!(answer.body, r#"{"error":"invalid_request","error_description":"The parameter code is missing or empty."}"#);
+        assert_eq!(
+            answer.body,
+            r#"{"error":"invalid_request","error_description":"The parameter code is missing or empty."}"#
+        );
     }
 
     #[test]
@@ -90,9 +93,15 @@ mod tests {
         let by_body = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Body);
         let by_header = ErrorAnswer::to_client(ErrorCode::ClientAuthentication, Used::Header);
         assert_eq!((by_body.status, by_body.www_authenticate), (401, None));
-        assert_eq!((by_header.status, by_header.www_authenticate), (401, Some("Basic realm=\"token\"")));
+        assert_eq!(
+            (by_header.status, by_header.www_authenticate),
+            (401, Some("Basic realm=\"token\""))
+        );
         assert_eq!(by_body.body, by_header.body, "they look alike");
-        assert_eq!(ErrorAnswer::to_client(ErrorCode::TokenCodeMissing, Used::Header).www_authenticate, None);
+        assert_eq!(
+            ErrorAnswer::to_client(ErrorCode::TokenCodeMissing, Used::Header).www_authenticate,
+            None
+        );
     }
 
     #[test]
@@ -119,7 +128,11 @@ mod tests {
         assert!(ErrorCode::ALL.iter().filter(userinfo).count() >= 6);
         for code in ErrorCode::ALL.iter().filter(userinfo) {
             let expected = format!("Bearer error=\"{}\"", code.entry().oauth);
-            assert_eq!(ErrorAnswer::from(*code).www_authenticate, Some(expected.as_str()), "{code:?}");
+            assert_eq!(
+                ErrorAnswer::from(*code).www_authenticate,
+                Some(expected.as_str()),
+                "{code:?}"
+            );
         }
     }
 }

@@ -150,8 +150,16 @@ mod tests {
             ("client_id=dp&client_secret=&token=T", &[], ErrorCode::DataProviderCredentials),
             ("client_secret=s3cret&token=T", &[], ErrorCode::DataProviderCredentials),
             ("client_id=&client_secret=s3cret&token=T", &[], ErrorCode::DataProviderCredentials),
-            ("client_id=dp&client_id=dp&client_secret=s3cret&token=T", &[], ErrorCode::DataProviderCredentials),
-            ("client_id=dp&client_secret=s3cret&client_secret=&token=T", &[], ErrorCode::DataProviderCredentials),
+            (
+                "client_id=dp&client_id=dp&client_secret=s3cret&token=T",
+                &[],
+                ErrorCode::DataProviderCredentials,
+            ),
+            (
+                "client_id=dp&client_secret=s3cret&client_secret=&token=T",
+                &[],
+                ErrorCode::DataProviderCredentials,
+            ),
             ("token=T", &["Basic ZHA6czNjcmV0"], ErrorCode::DataProviderHeader),
             (GOOD, &["Basic ZHA6czNjcmV0"], ErrorCode::DataProviderHeader),
             (GOOD, &["Bearer T"], ErrorCode::DataProviderHeader),
@@ -161,7 +169,10 @@ mod tests {
             assert_eq!(crate::protocol::error_answer::ErrorAnswer::from(code), body, "{code:?}");
         }
         assert_eq!(body.status, 401);
-        assert_eq!(body.body, r#"{"error":"invalid_client","error_description":"Client authentication failed."}"#);
+        assert_eq!(
+            body.body,
+            r#"{"error":"invalid_client","error_description":"Client authentication failed."}"#
+        );
     }
 
     #[test]
@@ -169,8 +180,14 @@ mod tests {
         for (sent, code) in [
             ("client_id=dp&client_secret=s3cret", ErrorCode::IntrospectionTokenMissing),
             ("client_id=dp&client_secret=s3cret&token=", ErrorCode::IntrospectionTokenMissing),
-            ("client_id=dp&client_secret=s3cret&token=T&token=T", ErrorCode::IntrospectionTokenTwice),
-            ("client_id=dp&client_secret=s3cret&token=T&token=", ErrorCode::IntrospectionTokenTwice),
+            (
+                "client_id=dp&client_secret=s3cret&token=T&token=T",
+                ErrorCode::IntrospectionTokenTwice,
+            ),
+            (
+                "client_id=dp&client_secret=s3cret&token=T&token=",
+                ErrorCode::IntrospectionTokenTwice,
+            ),
         ] {
             let request = read(sent, &[]);
             assert!(request.secret.is_ok());
@@ -225,7 +242,12 @@ mod tests {
         });
         assert_eq!(serde_json::to_value(facts(claims)).unwrap(), expected);
         assert_eq!(serde_json::to_string(&Introspection::Inactive).unwrap(), r#"{"active":false}"#);
-        let signed = SignedAnswer { iss: "i", aud: "dp", iat: 1, token_introspection: &Introspection::Inactive };
+        let signed = SignedAnswer {
+            iss: "i",
+            aud: "dp",
+            iat: 1,
+            token_introspection: &Introspection::Inactive,
+        };
         let expected = json!({ "iss": "i", "aud": "dp", "iat": 1, "token_introspection": { "active": false } });
         assert_eq!(serde_json::to_value(signed).unwrap(), expected);
     }

@@ -20,7 +20,8 @@ const MAX_DEPTH: u8 = 16;
 /// `Malformed` for anything else.
 pub fn parse_object(text: &[u8]) -> Result<Map<String, Value>, JsonFault> {
     let mut deserializer = serde_json::Deserializer::from_slice(text);
-    let value = Strict(MAX_DEPTH).deserialize(&mut deserializer).map_err(|_| JsonFault::Malformed)?;
+    let value =
+        Strict(MAX_DEPTH).deserialize(&mut deserializer).map_err(|_| JsonFault::Malformed)?;
     deserializer.end().map_err(|_| JsonFault::Malformed)?;
     match value {
         Value::Object(members) => Ok(members),

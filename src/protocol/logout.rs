@@ -110,7 +110,8 @@ fn back(asked: &Asked<'_>, registration: &Registration) -> Result<Option<ProvenR
         None => None,
         // Compared character for character (R174).
         Some(uri) => {
-            let registered = registration.post_logout_redirect_uris.iter().find(|registered| *registered == uri);
+            let registered =
+                registration.post_logout_redirect_uris.iter().find(|registered| *registered == uri);
             Some(registered.ok_or(ErrorCode::PostLogoutUriNotRegistered)?)
         }
     };
@@ -121,7 +122,9 @@ fn back(asked: &Asked<'_>, registration: &Registration) -> Result<Option<ProvenR
         Some(state) if !state.bytes().all(|byte| (0x20..0x7f).contains(&byte)) => {
             return Err(ErrorCode::LogoutStateCharacters);
         }
-        Some(state) if is_required && state.len() < STATE_LEAST => return Err(ErrorCode::LogoutStateTooShort),
+        Some(state) if is_required && state.len() < STATE_LEAST => {
+            return Err(ErrorCode::LogoutStateTooShort);
+        }
         Some(state) => Some(Secret::new(state.to_owned())),
     };
     Ok(uri.map(|uri| ProvenReturn { uri: uri.clone(), state }))
@@ -188,7 +191,9 @@ mod tests {
 
     /// A hint is the id of its audience here, or a code that its proof ends with.
     fn ask(pairs: &[(&str, &str)]) -> Result<LogoutRequest, ErrorCode> {
-        let params = Params::new(pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect());
+        let params = Params::new(
+            pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect(),
+        );
         check(&params, &book(), |hint| match hint {
             "bad" => Err(ErrorCode::LogoutHintInvalid),
             audience => Ok(Hint { audience: audience.into(), user: "angela".into() }),
@@ -196,7 +201,8 @@ mod tests {
     }
 
     fn whole<'a>(hint: &'a str, more: &[(&'a str, &'a str)]) -> Result<LogoutRequest, ErrorCode> {
-        let mut pairs = vec![("id_token_hint", hint), ("post_logout_redirect_uri", URI), ("state", STATE)];
+        let mut pairs =
+            vec![("id_token_hint", hint), ("post_logout_redirect_uri", URI), ("state", STATE)];
         for (name, value) in more {
             pairs.retain(|(known, _)| known != name);
             pairs.push((name, value));
@@ -214,9 +220,18 @@ mod tests {
     fn a_whole_request_is_read() {
         let expected = format!("{URI}&state={}", STATE.replace(' ', "%20"));
         assert_eq!(location(whole("sp", &[])), Some(expected.clone()));
-        assert_eq!(location(whole("sp", &[("client_id", "sp"), ("logout_hint", "x"), ("ui_locales", "fr")])), Some(expected));
+        assert_eq!(
+            location(whole(
+                "sp",
+                &[("client_id", "sp"), ("logout_hint", "x"), ("ui_locales", "fr")]
+            )),
+            Some(expected)
+        );
         assert_eq!(ask(&[]), Ok(LogoutRequest::Unnamed));
-        assert_eq!(ask(&[("state", "s"), ("client_id", "sp"), ("post_logout_redirect_uri", "")]), Ok(LogoutRequest::Unnamed));
+        assert_eq!(
+            ask(&[("state", "s"), ("client_id", "sp"), ("post_logout_redirect_uri", "")]),
+            Ok(LogoutRequest::Unnamed)
+        );
     }
 
     // R174, R178, R221
@@ -224,18 +239,46 @@ mod tests {
     fn findings_by_table() {
         let long = "s".repeat(1025);
         for (case, asked, code) in [
-            ("a URI without a hint", ask(&[("post_logout_redirect_uri", URI)]), ErrorCode::LogoutHintMissing),
+            (
+                "a URI without a hint",
+                ask(&[("post_logout_redirect_uri", URI)]),
+                ErrorCode::LogoutHintMissing,
+            ),
             ("a bad hint", whole("bad", &[]), ErrorCode::LogoutHintInvalid),
             ("a hint for nobody", whole("nobody", &[]), ErrorCode::LogoutHintAudience),
             ("a hint for one switched off", whole("off", &[]), ErrorCode::LogoutHintAudience),
-            ("another client_id", whole("sp", &[("client_id", "plain")]), ErrorCode::LogoutClientIdDiffers),
-            ("no URI", whole("sp", &[("post_logout_redirect_uri", "")]), ErrorCode::PostLogoutUriMissing),
+            (
+                "another client_id",
+                whole("sp", &[("client_id", "plain")]),
+                ErrorCode::LogoutClientIdDiffers,
+            ),
+            (
+                "no URI",
+                whole("sp", &[("post_logout_redirect_uri", "")]),
+                ErrorCode::PostLogoutUriMissing,
+            ),
             ("no state", whole("sp", &[("state", "")]), ErrorCode::LogoutStateMissing),
-            ("31 characters", whole("sp", &[("state", &STATE[1..])]), ErrorCode::LogoutStateTooShort),
+            (
+                "31 characters",
+                whole("sp", &[("state", &STATE[1..])]),
+                ErrorCode::LogoutStateTooShort,
+            ),
             ("1025 characters", whole("sp", &[("state", &long)]), ErrorCode::LogoutStateTooLong),
-            ("no ASCII", whole("sp", &[("state", "état de plus de trente-deux caractères")]), ErrorCode::LogoutStateCharacters),
-            ("a line end", whole("sp", &[("state", "a state of thirty-two characters\r\nx")]), ErrorCode::LogoutStateCharacters),
-            ("a bad hint goes first", whole("bad", &[("state", ""), ("client_id", "x")]), ErrorCode::LogoutHintInvalid),
+            (
+                "no ASCII",
+                whole("sp", &[("state", "état de plus de trente-deux caractères")]),
+                ErrorCode::LogoutStateCharacters,
+            ),
+            (
+                "a line end",
+                whole("sp", &[("state", "a state of thirty-two characters\r\nx")]),
+                ErrorCode::LogoutStateCharacters,
+            ),
+            (
+                "a bad hint goes first",
+                whole("bad", &[("state", ""), ("client_id", "x")]),
+                ErrorCode::LogoutHintInvalid,
+            ),
         ] {
             assert_eq!(asked, Err(code), "{case}");
         }
@@ -277,7 +320,10 @@ mod tests {
         let short = [("id_token_hint", "plain"), ("post_logout_redirect_uri", URI), ("state", "s")];
         assert_eq!(location(ask(&short)), Some(format!("{URI}&state=s")));
         assert_eq!(location(ask(&short[..2])), Some(URI.to_owned()));
-        let foreign = ask(&[("id_token_hint", "plain"), ("post_logout_redirect_uri", "https://evil.example/")]);
+        let foreign = ask(&[
+            ("id_token_hint", "plain"),
+            ("post_logout_redirect_uri", "https://evil.example/"),
+        ]);
         assert_eq!(foreign, Err(ErrorCode::PostLogoutUriNotRegistered));
     }
 

@@ -62,9 +62,9 @@ impl fmt::Debug for Params {
 /// True for `application/x-www-form-urlencoded`, in any case and with any parameters behind it.
 #[must_use]
 pub fn is_form_urlencoded(content_type: Option<&str>) -> bool {
-    content_type
-        .and_then(|value| value.split(';').next())
-        .is_some_and(|essence| essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded"))
+    content_type.and_then(|value| value.split(';').next()).is_some_and(|essence| {
+        essence.trim().eq_ignore_ascii_case("application/x-www-form-urlencoded")
+    })
 }
 
 #[cfg(test)]
@@ -96,10 +96,19 @@ mod tests {
     #[test]
     fn form_bodies_are_known_by_their_media_type() {
         let form = "application/x-www-form-urlencoded";
-        for good in [form, "Application/X-WWW-Form-Urlencoded", "application/x-www-form-urlencoded ; charset=UTF-8"] {
+        for good in [
+            form,
+            "Application/X-WWW-Form-Urlencoded",
+            "application/x-www-form-urlencoded ; charset=UTF-8",
+        ] {
             assert!(is_form_urlencoded(Some(good)), "{good}");
         }
-        for bad in [None, Some(""), Some("application/json"), Some("text/plain; application/x-www-form-urlencoded")] {
+        for bad in [
+            None,
+            Some(""),
+            Some("application/json"),
+            Some("text/plain; application/x-www-form-urlencoded"),
+        ] {
             assert!(!is_form_urlencoded(bad), "{bad:?}");
         }
     }

@@ -7,7 +7,8 @@ use crate::digest;
 /// True for 43 base64url characters: the length of an S256 challenge (RFC 7636, 4.2).
 #[must_use]
 pub fn is_challenge(value: &str) -> bool {
-    value.len() == 43 && value.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
+    value.len() == 43
+        && value.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'-' | b'_'))
 }
 
 /// True for 43 to 128 unreserved characters (RFC 7636, 4.1).
@@ -27,7 +28,8 @@ pub fn proves(challenge: Option<&str>, verifier: Option<&str>) -> bool {
         (None, None) => true,
         (Some(challenge), Some(verifier)) => {
             // RFC 7636, 4.6
-            is_verifier(verifier) && digest::equal(digest::fingerprint(verifier).as_bytes(), challenge.as_bytes())
+            is_verifier(verifier)
+                && digest::equal(digest::fingerprint(verifier).as_bytes(), challenge.as_bytes())
         }
         (Some(_), None) | (None, Some(_)) => false,
     }
@@ -73,7 +75,14 @@ mod tests {
 
     #[test]
     fn a_challenge_is_43_base64url_characters() {
-        for bad in ["", "a", &"a".repeat(42), &"a".repeat(44), &format!("{}=", "a".repeat(42)), &format!("{}+", "a".repeat(42))] {
+        for bad in [
+            "",
+            "a",
+            &"a".repeat(42),
+            &"a".repeat(44),
+            &format!("{}=", "a".repeat(42)),
+            &format!("{}+", "a".repeat(42)),
+        ] {
             assert!(!is_challenge(bad), "{bad}");
         }
     }

@@ -36,9 +36,12 @@ mod tests {
 
     #[test]
     fn a_whole_request_is_read_and_its_hint_is_not() {
-        for more in
-            ["", "&token_type_hint=access_token", "&token_type_hint=refresh_token", "&token_type_hint=a&token_type_hint=b"]
-        {
+        for more in [
+            "",
+            "&token_type_hint=access_token",
+            "&token_type_hint=refresh_token",
+            "&token_type_hint=a&token_type_hint=b",
+        ] {
             let request = read(&format!("{GOOD}{more}")).unwrap();
             assert_eq!(request.token.reveal(), "T");
             let printed = format!("{request:?}");
@@ -53,7 +56,10 @@ mod tests {
             ("client_id=sp&client_secret=s3cret&token=", ErrorCode::RevocationTokenMissing),
             ("client_id=sp&client_secret=s3cret&token=T&token=T", ErrorCode::RevocationTokenTwice),
             ("token=T", ErrorCode::TokenClientIdMissing),
-            ("client_id=sp&client_id=sp&client_secret=s3cret&token=T", ErrorCode::TokenClientIdTwice),
+            (
+                "client_id=sp&client_id=sp&client_secret=s3cret&token=T",
+                ErrorCode::TokenClientIdTwice,
+            ),
             ("client_id=sp&token=T", ErrorCode::TokenClientSecretMissing),
         ] {
             assert_eq!(read(body).unwrap_err(), code, "{body}");

@@ -27,7 +27,11 @@ pub struct TokenRequest {
 ///
 /// # Errors
 /// The first finding; [`super::error_answer::ErrorAnswer`] tells how it is answered.
-pub fn parse(content_type: Option<&str>, authorization: &[&[u8]], body: &Params) -> Result<TokenRequest, ErrorCode> {
+pub fn parse(
+    content_type: Option<&str>,
+    authorization: &[&[u8]],
+    body: &Params,
+) -> Result<TokenRequest, ErrorCode> {
     if !is_form_urlencoded(content_type) {
         return Err(ErrorCode::TokenNotForm);
     }
@@ -64,7 +68,13 @@ impl TokenAnswer {
     #[must_use]
     pub fn new(access_token: String, expires_in: u64, id_token: String, scopes: &[Scope]) -> Self {
         let scope = scopes.iter().map(Scope::as_str).collect::<Vec<_>>().join(" ");
-        Self { access_token: Secret::new(access_token), expires_in, id_token: Secret::new(id_token), scope, token_type: "Bearer" }
+        Self {
+            access_token: Secret::new(access_token),
+            expires_in,
+            id_token: Secret::new(id_token),
+            scope,
+            token_type: "Bearer",
+        }
     }
 }
 
@@ -100,8 +110,7 @@ mod tests {
     use proptest::prelude::*;
 
     const FORM: Option<&str> = Some("application/x-www-form-urlencoded");
-    const GOOD: &str =
-        "grant_type=authorization_code&client_id=sp&client_secret=s3cret&redirect_uri=https%3A%2F%2Fsp.example%2Fcb&code=C";
+    const GOOD: &str = "grant_type=authorization_code&client_id=sp&client_secret=s3cret&redirect_uri=https%3A%2F%2Fsp.example%2Fcb&code=C";
 
     fn read(body: &str, headers: &[&str]) -> Result<TokenRequest, ErrorCode> {
         let headers: Vec<&[u8]> = headers.iter().map(|header| header.as_bytes()).collect();
@@ -109,7 +118,10 @@ mod tests {
     }
 
     fn without(name: &str) -> String {
-        GOOD.split('&').filter(|pair| !pair.starts_with(&format!("{name}="))).collect::<Vec<_>>().join("&")
+        GOOD.split('&')
+            .filter(|pair| !pair.starts_with(&format!("{name}=")))
+            .collect::<Vec<_>>()
+            .join("&")
     }
 
     #[test]
@@ -127,7 +139,10 @@ mod tests {
     fn neither_secret_nor_code_is_printed() {
         let printed = format!("{:?}", read(GOOD, &[]).unwrap());
         assert!(!printed.contains("s3cret") && !printed.contains("\"C\""), "{printed}");
-        assert_eq!(format!("{:?}", TokenAnswer::new("a".into(), 1, "i".into(), &[])), "TokenAnswer(***)");
+        assert_eq!(
+            format!("{:?}", TokenAnswer::new("a".into(), 1, "i".into(), &[])),
+            "TokenAnswer(***)"
+        );
     }
 
     #[test]
@@ -135,7 +150,11 @@ mod tests {
         for (name, missing, twice) in [
             ("grant_type", ErrorCode::TokenGrantTypeMissing, ErrorCode::TokenGrantTypeTwice),
             ("client_id", ErrorCode::TokenClientIdMissing, ErrorCode::TokenClientIdTwice),
-            ("client_secret", ErrorCode::TokenClientSecretMissing, ErrorCode::TokenClientSecretTwice),
+            (
+                "client_secret",
+                ErrorCode::TokenClientSecretMissing,
+                ErrorCode::TokenClientSecretTwice,
+            ),
             ("redirect_uri", ErrorCode::TokenRedirectUriMissing, ErrorCode::TokenRedirectUriTwice),
             ("code", ErrorCode::TokenCodeMissing, ErrorCode::TokenCodeTwice),
         ] {
@@ -144,7 +163,11 @@ mod tests {
             assert_eq!(read(&format!("{GOOD}&{name}="), &[]).unwrap_err(), twice);
             for code in [missing, twice] {
                 assert!(code.entry().description.contains(name), "{code:?}");
-                assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"), "{code:?}");
+                assert_eq!(
+                    (code.entry().status, code.entry().oauth),
+                    (400, "invalid_request"),
+                    "{code:?}"
+                );
             }
         }
         for (name, twice) in [
@@ -175,7 +198,8 @@ mod tests {
     #[test]
     fn the_answer_has_the_five_members_of_the_specification() {
         let scopes = ["openid", "email"].map(Scope::from);
-        let answer = serde_json::to_string(&TokenAnswer::new("A".into(), 60, "I".into(), &scopes)).unwrap();
+        let answer =
+            serde_json::to_string(&TokenAnswer::new("A".into(), 60, "I".into(), &scopes)).unwrap();
         let expected = r#"{"access_token":"A","expires_in":60,"id_token":"I","scope":"openid email","token_type":"Bearer"}"#;
         assert_eq!(answer, expected);
     }

@@ -135,8 +135,15 @@ mod tests {
         assert_eq!(context.span_id.to_string(), "00f067aa01a902b7");
         assert!(context.sampled);
         assert!(!TraceContext::parse(&GOOD.replace("-01", "-00")).unwrap().sampled);
-        assert!(TraceContext::parse(&GOOD.replace("-01", "-03")).unwrap().sampled, "other flags are none of our business");
-        assert_eq!(TraceContext::parse(&format!("{}-more", GOOD.replacen("00-", "01-", 1))), Some(context), "a later version");
+        assert!(
+            TraceContext::parse(&GOOD.replace("-01", "-03")).unwrap().sampled,
+            "other flags are none of our business"
+        );
+        assert_eq!(
+            TraceContext::parse(&format!("{}-more", GOOD.replacen("00-", "01-", 1))),
+            Some(context),
+            "a later version"
+        );
     }
 
     #[test]

@@ -26,7 +26,11 @@ pub enum Carried {
 ///
 /// # Errors
 /// The first finding; [`super::error_answer::ErrorAnswer`] tells how it is answered.
-pub fn parse(authorization: &[&[u8]], query: &Params, body: Option<&Params>) -> Result<Bearer, ErrorCode> {
+pub fn parse(
+    authorization: &[&[u8]],
+    query: &Params,
+    body: Option<&Params>,
+) -> Result<Bearer, ErrorCode> {
     if query.names("access_token") {
         return Err(ErrorCode::BearerInQuery);
     }
@@ -35,7 +39,8 @@ pub fn parse(authorization: &[&[u8]], query: &Params, body: Option<&Params>) -> 
         ([], None) => Err(ErrorCode::BearerMissing),
         ([], Some(form)) => {
             let token = form.one("access_token").map_err(|_| ErrorCode::BearerManyWays)?;
-            let token = token.filter(|token| is_b64token(token)).ok_or(ErrorCode::BearerMalformed)?;
+            let token =
+                token.filter(|token| is_b64token(token)).ok_or(ErrorCode::BearerMalformed)?;
             Ok(Bearer { token: Secret::new(token.to_owned()), by: Carried::Body })
         }
         // RFC 6750, 2: one method, no more.
@@ -53,7 +58,11 @@ fn bearer(header: &[u8]) -> Result<Secret<String>, ErrorCode> {
         return Err(ErrorCode::BearerOtherScheme);
     }
     let token = token.trim_start_matches(' ');
-    if is_b64token(token) { Ok(Secret::new(token.to_owned())) } else { Err(ErrorCode::BearerMalformed) }
+    if is_b64token(token) {
+        Ok(Secret::new(token.to_owned()))
+    } else {
+        Err(ErrorCode::BearerMalformed)
+    }
 }
 
 fn is_b64token(token: &str) -> bool {
@@ -97,9 +106,12 @@ mod tests {
 
     #[test]
     fn a_bearer_token_is_read() {
-        for (header, token) in
-            [("Bearer abc", "abc"), ("bearer abc", "abc"), ("BEARER   abc==", "abc=="), ("Bearer aZ09-._~+/=", "aZ09-._~+/=")]
-        {
+        for (header, token) in [
+            ("Bearer abc", "abc"),
+            ("bearer abc", "abc"),
+            ("BEARER   abc==", "abc=="),
+            ("Bearer aZ09-._~+/=", "aZ09-._~+/="),
+        ] {
             assert_eq!(read(&[header], "x=1").as_deref(), Ok(token), "{header}");
         }
     }
@@ -125,7 +137,10 @@ mod tests {
             assert_eq!(read(headers, query), Err(code), "{headers:?} {query}");
             assert_eq!((code.entry().status, code.entry().oauth), (400, "invalid_request"));
         }
-        assert_eq!(parse(&[b"Bearer \xff"], &Params::default(), None).unwrap_err(), ErrorCode::BearerMalformed);
+        assert_eq!(
+            parse(&[b"Bearer \xff"], &Params::default(), None).unwrap_err(),
+            ErrorCode::BearerMalformed
+        );
     }
 
     proptest! {

@@ -62,10 +62,14 @@ impl Cell {
         }
         self.turn(now);
         self.last = now;
-        let taken = if self.elsewhere > 0 && u64::from(self.here) + self.elsewhere >= u64::from(most.get()) {
+        let taken = if self.elsewhere > 0
+            && u64::from(self.here) + self.elsewhere >= u64::from(most.get())
+        {
             Err(Timestamp::from_seconds((self.window + 1) * WINDOW.as_secs()).since(now))
         } else {
-            self.pace.check().map_err(|not_until| not_until.wait_time_from(Duration::from_millis(now.millis())))
+            self.pace
+                .check()
+                .map_err(|not_until| not_until.wait_time_from(Duration::from_millis(now.millis())))
         };
         match taken {
             Ok(()) => {
@@ -117,7 +121,8 @@ impl Cell {
 
     /// Whoever makes the hub forget it would gain by it.
     pub fn is_used_up(&self, now: Timestamp) -> bool {
-        self.refused_until > now || (self.window == window(now) && self.used() >= u64::from(self.most.get()))
+        self.refused_until > now
+            || (self.window == window(now) && self.used() >= u64::from(self.most.get()))
     }
 
     pub fn used(&self) -> u64 {

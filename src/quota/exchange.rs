@@ -46,7 +46,14 @@ impl Exchange {
         limits.iter().for_each(|limit| limit.share());
         let [a, b, c, d, e, f, g, h, ..] = env.entropy().bits256();
         let hub = [a, b, c, d, e, f, g, h];
-        Self { limits, counters, hub, env: env.clone(), round: tokio::sync::Mutex::default(), trouble: Mutex::default() }
+        Self {
+            limits,
+            counters,
+            hub,
+            env: env.clone(),
+            round: tokio::sync::Mutex::default(),
+            trouble: Mutex::default(),
+        }
     }
 
     /// Tells and hears, for ever.
@@ -70,7 +77,9 @@ impl Exchange {
             match self.counters.add(&pending.batch).await {
                 Ok(sums) => {
                     self.set_trouble(None);
-                    for ((limit, (counted, _)), sum) in pending.limits.iter().zip(&pending.batch.additions).zip(sums) {
+                    for ((limit, (counted, _)), sum) in
+                        pending.limits.iter().zip(&pending.batch.additions).zip(sums)
+                    {
                         limit.hear(Subject(counted.subject), window, sum);
                     }
                 }
@@ -96,7 +105,10 @@ impl Exchange {
             return None;
         }
         round.number += 1;
-        Some(Pending { batch: Batch { window, hub: self.hub, number: round.number, additions }, limits })
+        Some(Pending {
+            batch: Batch { window, hub: self.hub, number: round.number, additions },
+            limits,
+        })
     }
 
     fn set_trouble(&self, trouble: Option<String>) {
@@ -124,5 +136,4 @@ impl std::fmt::Debug for Exchange {
 }
 
 #[cfg(test)]
-#[path = "exchange_tests.rs"]
 mod tests;

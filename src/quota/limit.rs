@@ -41,7 +41,14 @@ impl Limit {
     /// `places`: subjects that are known at once, 200 bytes each.
     #[must_use]
     pub fn new(name: &'static str, places: usize, env: &Env) -> Self {
-        Self { name, places, env: env.clone(), metrics: None, is_shared: AtomicBool::new(false), cells: Mutex::default() }
+        Self {
+            name,
+            places,
+            env: env.clone(),
+            metrics: None,
+            is_shared: AtomicBool::new(false),
+            cells: Mutex::default(),
+        }
     }
 
     /// With what is turned away counted.
@@ -80,7 +87,9 @@ impl Limit {
         self.with(|cells, _| {
             let rest = cells.untold.split_off(cells.untold.len().min(most));
             let now = std::mem::replace(&mut cells.untold, rest);
-            now.into_iter().filter_map(|subject| Some((subject, cells.known.get_mut(&subject)?.tell(window)?))).collect()
+            now.into_iter()
+                .filter_map(|subject| Some((subject, cells.known.get_mut(&subject)?.tell(window)?)))
+                .collect()
         })
     }
 
@@ -99,8 +108,17 @@ impl Limit {
 }
 
 impl Cells {
-    fn of(&mut self, subject: Subject, (most, places): (NonZeroU32, usize), env: &Env, now: Timestamp) -> &mut Cell {
-        if self.known.len() >= places && !self.known.contains_key(&subject) && !self.make_room(places, now) {
+    fn of(
+        &mut self,
+        subject: Subject,
+        (most, places): (NonZeroU32, usize),
+        env: &Env,
+        now: Timestamp,
+    ) -> &mut Cell {
+        if self.known.len() >= places
+            && !self.known.contains_key(&subject)
+            && !self.make_room(places, now)
+        {
             return self.crowd.get_or_insert_with(|| Cell::new(most, env, now));
         }
         self.known.entry(subject).or_insert_with(|| Cell::new(most, env, now))
@@ -141,5 +159,4 @@ impl std::fmt::Debug for Limit {
 }
 
 #[cfg(test)]
-#[path = "limit_tests.rs"]
 mod tests;

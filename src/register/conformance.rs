@@ -47,8 +47,18 @@ pub(super) fn configured(url: &str) -> model::HttpRegister {
 }
 
 pub(super) fn http_register(url: &str, metrics: &Arc<Metrics>) -> HttpRegister {
-    let credentials = RegisterCredentials { bearer: Some(crate::ids::Secret::new("t0ken==".into())), ..Default::default() };
-    HttpRegister::new(&configured(url), &credentials, "99100", Arc::clone(metrics), Timestamp::from_seconds(1)).unwrap()
+    let credentials = RegisterCredentials {
+        bearer: Some(crate::ids::Secret::new("t0ken==".into())),
+        ..Default::default()
+    };
+    HttpRegister::new(
+        &configured(url),
+        &credentials,
+        "99100",
+        Arc::clone(metrics),
+        Timestamp::from_seconds(1),
+    )
+    .unwrap()
 }
 
 /// The other side of the contract, as a register's owner would write it: the demo's persons behind HTTP.
@@ -75,10 +85,26 @@ const TABLE: [Row; 8] = [
     (["Angela Claire Louise", "DUBOIS", "1962-08-24", "female", "75107", "99100"], "found", None),
     (["Mamadou", "DIALLO", "1944-00-00", "male", "", "99341"], "found", None),
     (["jean etienne", "Lefevre", "1978-02-11", "male", "2A004", "99100"], "corrected", None),
-    (["Fernand Auguste", "MOREL", "1921-03-05", "male", "69123", "99100"], "deceased", Some(("Y010000", "Y010003"))),
-    (["Odile", "PERRIN", "1955-11-30", "female", "59350", "99100"], "refused", Some(("Y010000", "Y010004"))),
-    (["Paul", "MARTIN", "1970-01-01", "male", "13055", "99100"], "several", Some(("Y010002", "Y010002"))),
-    (["Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"], "not_found", Some(("Y010001", "Y010001"))),
+    (
+        ["Fernand Auguste", "MOREL", "1921-03-05", "male", "69123", "99100"],
+        "deceased",
+        Some(("Y010000", "Y010003")),
+    ),
+    (
+        ["Odile", "PERRIN", "1955-11-30", "female", "59350", "99100"],
+        "refused",
+        Some(("Y010000", "Y010004")),
+    ),
+    (
+        ["Paul", "MARTIN", "1970-01-01", "male", "13055", "99100"],
+        "several",
+        Some(("Y010002", "Y010002")),
+    ),
+    (
+        ["Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"],
+        "not_found",
+        Some(("Y010001", "Y010001")),
+    ),
     // Without a whole pivot nobody is named, and nobody is asked.
     (["Mamadou", "DIALLO", "", "male", "", "99341"], "not_found", Some(("Y010001", "Y010001"))),
 ];
@@ -86,7 +112,14 @@ const TABLE: [Row; 8] = [
 /// R008: identity claims come from the register, whichever kind it is.
 #[tokio::test]
 async fn every_register_answers_alike_and_every_no_ends_under_its_code() {
-    let demo = || FileRegister::from_reader("register.csv", include_bytes!("../demo/register.csv").as_slice(), "99100").unwrap();
+    let demo = || {
+        FileRegister::from_reader(
+            "register.csv",
+            include_bytes!("../demo/register.csv").as_slice(),
+            "99100",
+        )
+        .unwrap()
+    };
     let known = demo();
     let server = FakeServer::start(move |asked| serve(&asked, &known)).await;
     let over_http = http_register(&format!("{}/v1/", server.base()), &metrics());
@@ -96,14 +129,19 @@ async fn every_register_answers_alike_and_every_no_ends_under_its_code() {
             let answer = register.identify(&person(asked), &support_id()).await.unwrap();
             assert_eq!(answer.label(), told, "{kind}: {asked:?}");
             match (answer.into_identity(), codes) {
-                (Ok(known), None) => assert_eq!(known.email, None, "{kind}: the register's own data"),
+                (Ok(known), None) => {
+                    assert_eq!(known.email, None, "{kind}: the register's own data")
+                }
                 (Err(code), Some((shown, logged))) => {
                     assert_eq!(code.entry().code, logged, "{kind}: {asked:?}");
                     assert_eq!((code.entry().status, code.entry().oauth), (403, "access_denied"));
                     // What the page shows instead is `web::pages::error`'s; here, that the texts don't differ.
                     if shown != logged {
                         let family = crate::protocol::catalogue::ErrorCode::RegisterAnswer.entry();
-                        assert_eq!((code.entry().text, code.entry().description), (family.text, family.description));
+                        assert_eq!(
+                            (code.entry().text, code.entry().description),
+                            (family.text, family.description)
+                        );
                         assert_eq!(family.code, shown);
                     }
                 }

@@ -45,7 +45,9 @@ pub enum FileRegisterFault {
     ColumnMissing { file: String, column: &'static str },
     #[error("{file}: column {position} is unknown, or there twice: the first line must name {expected}, separated by commas", expected = COLUMNS.join(","))]
     ColumnUnknown { file: String, position: usize },
-    #[error("{file}: line {line}: {found} fields instead of {expected}: put a field that contains a comma in quotation marks")]
+    #[error(
+        "{file}: line {line}: {found} fields instead of {expected}: put a field that contains a comma in quotation marks"
+    )]
     FieldCount { file: String, line: u64, found: u64, expected: u64 },
     #[error("{file}: line {line}: not UTF-8: save the file as UTF-8")]
     NotUtf8 { file: String, line: u64 },
@@ -72,11 +74,16 @@ impl FileRegister {
     ///
     /// # Errors
     /// The first place where the text is unusable.
-    pub fn from_reader(name: &str, reader: impl Read, home_country: &str) -> Result<Self, FileRegisterFault> {
+    pub fn from_reader(
+        name: &str,
+        reader: impl Read,
+        home_country: &str,
+    ) -> Result<Self, FileRegisterFault> {
         let (mut text, mut index) = (String::new(), Vec::new());
         each_row(name, reader, home_country, |row| {
             let (pivot, row) = row?;
-            let start = u32::try_from(text.len()).map_err(|_| FileRegisterFault::TooLarge { file: name.to_owned() })?;
+            let start = u32::try_from(text.len())
+                .map_err(|_| FileRegisterFault::TooLarge { file: name.to_owned() })?;
             index.push((hash(&pivot), start));
             row.write(&mut text);
             Ok(())
@@ -100,17 +107,22 @@ impl FileRegister {
     /// The register's word on one person. An identity without a whole pivot names nobody: `NotFound`.
     #[must_use]
     pub fn find(&self, asked: &Identity) -> Answer {
-        let Some(pivot) = Pivot::of(asked, &self.home_country, Derivation::LATEST) else { return Answer::NotFound };
+        let Some(pivot) = Pivot::of(asked, &self.home_country, Derivation::LATEST) else {
+            return Answer::NotFound;
+        };
         let mut matches = self.candidates(hash(&pivot)).filter(|row| {
             // The hash only leads to the row: two persons may share one.
-            Pivot::of(&row.identity, &self.home_country, Derivation::LATEST).as_ref() == Some(&pivot)
+            Pivot::of(&row.identity, &self.home_country, Derivation::LATEST).as_ref()
+                == Some(&pivot)
         });
         let Some(row) = matches.next() else { return Answer::NotFound };
         if matches.next().is_some() {
             return Answer::Several;
         }
         match row.status {
-            Status::Active if written_alike(asked, &row.identity) => Answer::Found(Box::new(row.identity)),
+            Status::Active if written_alike(asked, &row.identity) => {
+                Answer::Found(Box::new(row.identity))
+            }
             Status::Active => Answer::Corrected(Box::new(row.identity)),
             Status::Deceased => Answer::Deceased,
             Status::Refused => Answer::Refused,
@@ -141,7 +153,8 @@ impl std::fmt::Debug for FileRegister {
 }
 
 const WIDTH: usize = 7;
-const COLUMNS: [&str; WIDTH] = ["given_names", "family_name", "birthdate", "gender", "birthplace", "birthcountry", STATUS];
+const COLUMNS: [&str; WIDTH] =
+    ["given_names", "family_name", "birthdate", "gender", "birthplace", "birthcountry", STATUS];
 const STATUS: &str = "status";
 /// Between given names, in memory.
 const COMMA: char = '\u{1e}';
@@ -168,7 +181,8 @@ impl Row {
             }
             text.push_str(name);
         }
-        let Identity { family_name, birthdate, gender, birthplace, birthcountry, .. } = &self.identity;
+        let Identity { family_name, birthdate, gender, birthplace, birthcountry, .. } =
+            &self.identity;
         for cell in [family_name, birthdate, gender, birthplace, birthcountry] {
             text.push(END);
             text.push_str(cell.as_deref().unwrap_or_default());
@@ -189,7 +203,11 @@ impl Row {
         let mut cell = || cells.next().map(|cell| (!cell.is_empty()).then(|| cell.to_owned()));
         Some(Self {
             identity: Identity {
-                given_names: given_names.split(COMMA).filter(|name| !name.is_empty()).map(String::from).collect(),
+                given_names: given_names
+                    .split(COMMA)
+                    .filter(|name| !name.is_empty())
+                    .map(String::from)
+                    .collect(),
                 family_name: cell()?,
                 birthdate: cell()?,
                 gender: cell()?,
@@ -240,15 +258,22 @@ fn each_row(
 fn columns(header: &StringRecord, file: &str) -> Result<[usize; WIDTH], FileRegisterFault> {
     let mut columns = [None; WIDTH];
     for (position, written) in header.iter().enumerate() {
-        let slot = COLUMNS.iter().position(|column| *column == written.trim()).and_then(|known| columns.get_mut(known));
+        let slot = COLUMNS
+            .iter()
+            .position(|column| *column == written.trim())
+            .and_then(|known| columns.get_mut(known));
         match slot {
             Some(slot @ None) => *slot = Some(position),
             Some(Some(_)) | None => {
-                return Err(FileRegisterFault::ColumnUnknown { file: file.to_owned(), position: position + 1 });
+                return Err(FileRegisterFault::ColumnUnknown {
+                    file: file.to_owned(),
+                    position: position + 1,
+                });
             }
         }
     }
-    if let Some((column, _)) = COLUMNS.iter().zip(columns).find(|(_, position)| position.is_none()) {
+    if let Some((column, _)) = COLUMNS.iter().zip(columns).find(|(_, position)| position.is_none())
+    {
         return Err(FileRegisterFault::ColumnMissing { file: file.to_owned(), column });
     }
     Ok(columns.map(Option::unwrap_or_default))
@@ -314,7 +339,8 @@ fn written_alike(asked: &Identity, known: &Identity) -> bool {
         given_names: Vec::new(),
         ..asked.clone()
     };
-    contact_aside == Identity { given_names: Vec::new(), ..known.clone() } && asked.given_name() == known.given_name()
+    contact_aside == Identity { given_names: Vec::new(), ..known.clone() }
+        && asked.given_name() == known.given_name()
 }
 
 #[cfg(test)]

@@ -66,20 +66,31 @@ impl HttpRegister {
         credentials::check(credentials, now)?;
         let schemes = if configured.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
         let limits = CallLimits { body: contract::LARGEST, whole: LIMIT, ..CallLimits::DEFAULT };
-        let trust = Trust { ca: credentials.ca.as_deref(), identity: credentials.identity.as_ref() };
+        let trust =
+            Trust { ca: credentials.ca.as_deref(), identity: credentials.identity.as_ref() };
         let guard = Guard::trusting(schemes, &configured.internal_hosts, limits, trust).map_err(|fault| {
             refuse(
                 "client_certificate",
                 format!("no TLS client can be made; are the PEM files and ca-certificates whole? ({fault})"),
             )
         })?;
-        let address = url::Url::parse(&configured.url)
-            .map_err(|_| refuse("url", "it is not an absolute address; begin with https:// and a host name".to_owned()))?;
+        let address = url::Url::parse(&configured.url).map_err(|_| {
+            refuse(
+                "url",
+                "it is not an absolute address; begin with https:// and a host name".to_owned(),
+            )
+        })?;
         guard.admit(&address).map_err(|fault| refuse("url", fault.to_string()))?;
-        let mut headers = HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
+        let mut headers =
+            HeaderMap::from_iter([(ACCEPT, HeaderValue::from_static("application/json"))]);
         if let Some(bearer) = &credentials.bearer {
-            let mut value = HeaderValue::from_str(&format!("Bearer {}", bearer.reveal()))
-                .map_err(|_| refuse("bearer", "it can't be sent in a header; put the bare token there".to_owned()))?;
+            let mut value =
+                HeaderValue::from_str(&format!("Bearer {}", bearer.reveal())).map_err(|_| {
+                    refuse(
+                        "bearer",
+                        "it can't be sent in a header; put the bare token there".to_owned(),
+                    )
+                })?;
             value.set_sensitive(true);
             headers.insert(AUTHORIZATION, value);
         }
@@ -111,11 +122,17 @@ impl HttpRegister {
                 settled => settled,
             }
         };
-        tokio::time::timeout(LIMIT, whole).await.unwrap_or_else(|_| Err(GuardFault::Timeout(self.host.clone())))
+        tokio::time::timeout(LIMIT, whole)
+            .await
+            .unwrap_or_else(|_| Err(GuardFault::Timeout(self.host.clone())))
     }
 
     /// Asks under the breaker and the limit of calls; any answer of the status `good` is one.
-    async fn ask(&self, request: HttpRequest, good: StatusCode) -> Result<HttpResponse, RegisterFault> {
+    async fn ask(
+        &self,
+        request: HttpRequest,
+        good: StatusCode,
+    ) -> Result<HttpResponse, RegisterFault> {
         let _permit = self.calls.try_acquire().map_err(|_| RegisterFault::Busy)?;
         let pass = self.breaker.enter(Instant::now()).ok_or(RegisterFault::BreakerOpen)?;
         let fault = match self.send(request).await {
@@ -140,12 +157,17 @@ impl HttpRegister {
         Err(fault)
     }
 
-    fn request(&self, method: Method, path: &str, body: Vec<u8>) -> Result<HttpRequest, RegisterFault> {
+    fn request(
+        &self,
+        method: Method,
+        path: &str,
+        body: Vec<u8>,
+    ) -> Result<HttpRequest, RegisterFault> {
         let mut request = HttpRequest::new(body);
         *request.method_mut() = method;
-        *request.uri_mut() = format!("{}{path}", self.url)
-            .parse()
-            .map_err(|_| RegisterFault::Unavailable("register.http.url is no address".to_owned()))?;
+        *request.uri_mut() = format!("{}{path}", self.url).parse().map_err(|_| {
+            RegisterFault::Unavailable("register.http.url is no address".to_owned())
+        })?;
         request.headers_mut().clone_from(&self.headers);
         Ok(request)
     }
@@ -153,7 +175,11 @@ impl HttpRegister {
 
 #[async_trait]
 impl Register for HttpRegister {
-    async fn identify(&self, pivot: &Identity, support_id: &SupportId) -> Result<Answer, RegisterFault> {
+    async fn identify(
+        &self,
+        pivot: &Identity,
+        support_id: &SupportId,
+    ) -> Result<Answer, RegisterFault> {
         // Without a whole pivot nobody is named.
         if Pivot::of(pivot, &self.rules.home_country, Derivation::LATEST).is_none() {
             return Ok(Answer::NotFound);

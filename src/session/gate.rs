@@ -64,7 +64,9 @@ pub enum Closed {
     LevelTooHigh,
     #[error("the level is lower than the connector's lowest")]
     LevelTooLow,
-    #[error("the connector can't prove that the user has authenticated again, and the request asks for it")]
+    #[error(
+        "the connector can't prove that the user has authenticated again, and the request asks for it"
+    )]
     ReauthenticationUnproven,
 }
 
@@ -90,7 +92,8 @@ pub fn may(facts: &Facts, at: At) -> Result<(), Closed> {
         At::Asked(demand) => demand.level.max(lowest),
         At::Obtained(level) => level,
     };
-    let is_unproven = matches!(at, At::Asked(demand) if demand.reauthentication) && !facts.reauthenticates();
+    let is_unproven =
+        matches!(at, At::Asked(demand) if demand.reauthentication) && !facts.reauthenticates();
     match facts.pairing {
         Pairing::Blocked => Err(Closed::Blocked),
         Pairing::Suspended => Err(Closed::Suspended),
@@ -122,26 +125,60 @@ mod tests {
             (OPEN, Eidas3, Err(Closed::LevelTooHigh)),
             (OPEN, Eidas1, Err(Closed::LevelTooLow)),
             (
-                Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true }, ..OPEN },
+                Facts {
+                    connector: Connector::On {
+                        lowest: Eidas1,
+                        highest: Eidas3,
+                        reauthenticates: true,
+                    },
+                    ..OPEN
+                },
                 Eidas1,
                 Ok(()),
             ),
             (
-                Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: true }, ..OPEN },
+                Facts {
+                    connector: Connector::On {
+                        lowest: Eidas1,
+                        highest: Eidas3,
+                        reauthenticates: true,
+                    },
+                    ..OPEN
+                },
                 Eidas3,
                 Ok(()),
             ),
             (blocked, Eidas2, Err(Closed::Blocked)),
             (blocked, Eidas3, Err(Closed::Blocked)),
             (Facts { pairing: Pairing::Suspended, ..OPEN }, Eidas2, Err(Closed::Suspended)),
-            (Facts { connector: Connector::Blocked, ..OPEN }, Eidas2, Err(Closed::ConnectorBlocked)),
-            (Facts { connector: Connector::Blocked, ..blocked }, Eidas3, Err(Closed::ConnectorBlocked)),
-            (Facts { connector: Connector::Blocked, ..inactive }, Eidas2, Err(Closed::ServiceProviderInactive)),
+            (
+                Facts { connector: Connector::Blocked, ..OPEN },
+                Eidas2,
+                Err(Closed::ConnectorBlocked),
+            ),
+            (
+                Facts { connector: Connector::Blocked, ..blocked },
+                Eidas3,
+                Err(Closed::ConnectorBlocked),
+            ),
+            (
+                Facts { connector: Connector::Blocked, ..inactive },
+                Eidas2,
+                Err(Closed::ServiceProviderInactive),
+            ),
             (Facts { connector: Connector::Off, ..OPEN }, Eidas2, Err(Closed::ConnectorOff)),
             (Facts { connector: Connector::Off, ..blocked }, Eidas2, Err(Closed::ConnectorOff)),
-            (Facts { connector: Connector::Unknown, ..OPEN }, Eidas2, Err(Closed::ConnectorUnknown)),
+            (
+                Facts { connector: Connector::Unknown, ..OPEN },
+                Eidas2,
+                Err(Closed::ConnectorUnknown),
+            ),
             (inactive, Eidas2, Err(Closed::ServiceProviderInactive)),
-            (Facts { connector: Connector::Unknown, ..inactive }, Eidas2, Err(Closed::ServiceProviderInactive)),
+            (
+                Facts { connector: Connector::Unknown, ..inactive },
+                Eidas2,
+                Err(Closed::ServiceProviderInactive),
+            ),
         ] {
             assert_eq!(may(&facts, At::Obtained(level)), answer, "{facts:?} at {level:?}");
         }

@@ -31,7 +31,8 @@ pub fn judge(named: Option<&Hint>, live: Option<Live<'_>>) -> Verdict {
         // RP-Initiated Logout, 2: whoever comes without a hint is asked, whatever the hub knows of them.
         return if named.is_some() { Verdict::Nothing } else { Verdict::AskFirst };
     };
-    let is_theirs = |named: &Hint| holder == Some(&named.user) && session.took_part(&named.audience);
+    let is_theirs =
+        |named: &Hint| holder == Some(&named.user) && session.took_part(&named.audience);
     if named.is_some_and(is_theirs) { Verdict::LogOut } else { Verdict::AskFirst }
 }
 
@@ -60,11 +61,17 @@ mod tests {
         session.take_part(&"sp".into());
         let angela = Subject::new("angela@sp");
         let live = Some(Live { session: &session, holder: Some(&angela) });
-        let named = |service: &str, user: &str| Some(Hint { audience: service.into(), user: user.into() });
+        let named =
+            |service: &str, user: &str| Some(Hint { audience: service.into(), user: user.into() });
         for (case, named, live, verdict) in [
             ("its user, at one that took part", named("sp", "angela@sp"), live, Verdict::LogOut),
             ("another user", named("sp", "jean@sp"), live, Verdict::AskFirst),
-            ("a service provider that took no part", named("other", "angela@sp"), live, Verdict::AskFirst),
+            (
+                "a service provider that took no part",
+                named("other", "angela@sp"),
+                live,
+                Verdict::AskFirst,
+            ),
             ("no hint", None, live, Verdict::AskFirst),
             (
                 "a user whose sub can't be told",

@@ -56,15 +56,31 @@ fn a_plain_request_is_answered_from_the_session() {
 fn a_request_that_asks_for_more_is_refused_by_table() {
     let plain = asked(Platform::Standard, Eidas1);
     for (case, asked, answer) in [
-        ("prompt=login", Asked { prompt_login: PromptLogin::Asked, ..plain.clone() }, Err(NotReused::LoginAsked)),
+        (
+            "prompt=login",
+            Asked { prompt_login: PromptLogin::Asked, ..plain.clone() },
+            Err(NotReused::LoginAsked),
+        ),
         ("max_age exceeded", Asked { max_age: Some(299), ..plain.clone() }, Err(NotReused::TooOld)),
         ("max_age just kept", Asked { max_age: Some(300), ..plain.clone() }, Ok(Eidas1)),
         ("max_age huge", Asked { max_age: Some(u64::MAX), ..plain.clone() }, Ok(Eidas1)),
         ("level", Asked { level: Eidas2, ..plain.clone() }, Err(NotReused::LevelTooLow)),
-        ("its own connector", Asked { idp_hint: Some("impots".into()), ..plain.clone() }, Ok(Eidas1)),
-        ("another connector", Asked { idp_hint: Some("banque".into()), ..plain.clone() }, Err(NotReused::OtherConnector)),
+        (
+            "its own connector",
+            Asked { idp_hint: Some("impots".into()), ..plain.clone() },
+            Ok(Eidas1),
+        ),
+        (
+            "another connector",
+            Asked { idp_hint: Some("banque".into()), ..plain.clone() },
+            Err(NotReused::OtherConnector),
+        ),
         ("its own user", Asked { wanted: vec!["angela@sp".into()], ..plain.clone() }, Ok(Eidas1)),
-        ("another user", Asked { wanted: vec!["jean@sp".into()], ..plain.clone() }, Err(NotReused::OtherUser)),
+        (
+            "another user",
+            Asked { wanted: vec!["jean@sp".into()], ..plain.clone() },
+            Err(NotReused::OtherUser),
+        ),
         (
             "hint and claim disagree",
             Asked { wanted: vec!["angela@sp".into(), "jean@sp".into()], ..plain.clone() },
@@ -72,7 +88,11 @@ fn a_request_that_asks_for_more_is_refused_by_table() {
         ),
         (
             "the first reason counts",
-            Asked { prompt_login: PromptLogin::Asked, wanted: vec!["jean@sp".into()], ..plain.clone() },
+            Asked {
+                prompt_login: PromptLogin::Asked,
+                wanted: vec!["jean@sp".into()],
+                ..plain.clone()
+            },
             Err(NotReused::LoginAsked),
         ),
     ] {
@@ -96,7 +116,11 @@ fn eidas3_is_never_reused() {
         (Eidas3, Platform::Standard, Eidas1, Ok(Eidas1)),
         (Eidas2, Platform::Standard, Eidas2, Err(NotReused::LevelTooLow)),
     ] {
-        assert_eq!(after(minutes(1), &session(held), &asked(platform, level)), answer, "{held:?} on {platform:?} for {level:?}");
+        assert_eq!(
+            after(minutes(1), &session(held), &asked(platform, level)),
+            answer,
+            "{held:?} on {platform:?} for {level:?}"
+        );
     }
 }
 
@@ -104,7 +128,10 @@ fn eidas3_is_never_reused() {
 fn the_gate_is_asked_again_at_reuse() {
     let asked = asked(Platform::Standard, Eidas1);
     for (facts, reason) in [
-        (Facts { service_provider: ServiceProvider::Inactive, ..open() }, Closed::ServiceProviderInactive),
+        (
+            Facts { service_provider: ServiceProvider::Inactive, ..open() },
+            Closed::ServiceProviderInactive,
+        ),
         (Facts { connector: Connector::Off, ..open() }, Closed::ConnectorOff),
         (Facts { connector: Connector::Unknown, ..open() }, Closed::ConnectorUnknown),
         (Facts { pairing: Pairing::Blocked, ..open() }, Closed::Blocked),
@@ -112,16 +139,34 @@ fn the_gate_is_asked_again_at_reuse() {
         (Facts { pairing: Pairing::Suspended, ..open() }, Closed::Suspended),
         // The connector's file was lowered since: what it said then is no longer believed.
         (
-            Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true }, ..open() },
+            Facts {
+                connector: Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true },
+                ..open()
+            },
             Closed::LevelTooHigh,
         ),
     ] {
-        let answer = reuse(&session(Eidas2), &asked, &Limits::of(Platform::Standard), &facts, START + minutes(1));
+        let answer = reuse(
+            &session(Eidas2),
+            &asked,
+            &Limits::of(Platform::Standard),
+            &facts,
+            START + minutes(1),
+        );
         assert_eq!(answer, Err(NotReused::Gate(reason)));
     }
     // A substantial identity provider on standard: what it proved is judged, not the eidas1 that it counts as.
-    let substantial = Facts { connector: Connector::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true }, ..open() };
-    let answer = reuse(&session(Eidas2), &asked, &Limits::of(Platform::Standard), &substantial, START + minutes(1));
+    let substantial = Facts {
+        connector: Connector::On { lowest: Eidas2, highest: Eidas2, reauthenticates: true },
+        ..open()
+    };
+    let answer = reuse(
+        &session(Eidas2),
+        &asked,
+        &Limits::of(Platform::Standard),
+        &substantial,
+        START + minutes(1),
+    );
     assert_eq!(answer, Ok(Eidas1));
 }
 
@@ -140,7 +185,11 @@ fn limits_by_table() {
         let mut session = session(level);
         session.touch(START + minutes(last_used));
         let answer = after(age, &session, &asked(platform, level));
-        assert_eq!(answer, if alive { Ok(level) } else { Err(NotReused::Expired) }, "{platform:?} at {age:?}");
+        assert_eq!(
+            answer,
+            if alive { Ok(level) } else { Err(NotReused::Expired) },
+            "{platform:?} at {age:?}"
+        );
     }
 }
 
@@ -155,7 +204,11 @@ fn on_high_the_ten_minutes_begin_with_the_authentication() {
     // On standard an old authentication at the identity provider doesn't shorten the session; max_age looks at it.
     let old = Session { auth_time: START - minutes(600), ..session(Eidas1) };
     assert_eq!(old.expires_at(&Limits::of(Platform::Standard)), START + minutes(30));
-    let answer = after(minutes(1), &old, &Asked { max_age: Some(3600), ..asked(Platform::Standard, Eidas1) });
+    let answer = after(
+        minutes(1),
+        &old,
+        &Asked { max_age: Some(3600), ..asked(Platform::Standard, Eidas1) },
+    );
     assert_eq!(answer, Err(NotReused::TooOld));
 }
 
@@ -185,7 +238,10 @@ fn a_yes_covers_what_was_on_its_page_and_no_more() {
     ] {
         assert_eq!(session.consented(&sp, &claims), covered, "{claims:?}");
     }
-    assert!(!session.consented(&other, &set(&[Claim::Email])), "a yes to one service provider is none to another");
+    assert!(
+        !session.consented(&other, &set(&[Claim::Email])),
+        "a yes to one service provider is none to another"
+    );
 
     session.remember_consent(&sp, set(&[Claim::Email, Claim::Gender]));
     session.remember_consent(&sp, set(&[Claim::Email]));
@@ -218,8 +274,13 @@ fn one_account_is_one_connector_and_one_upstream_subject() {
 
 #[test]
 fn a_time_that_nothing_proves_answers_no_max_age() {
-    let unproven = Facts { connector: Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: false }, ..open() };
-    for (max_age, answer) in [(None, Ok(Eidas1)), (Some(3600), Err(NotReused::Gate(Closed::ReauthenticationUnproven)))] {
+    let unproven = Facts {
+        connector: Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: false },
+        ..open()
+    };
+    for (max_age, answer) in
+        [(None, Ok(Eidas1)), (Some(3600), Err(NotReused::Gate(Closed::ReauthenticationUnproven)))]
+    {
         let asked = Asked { max_age, ..asked(Platform::Standard, Eidas1) };
         let limits = Limits::of(Platform::Standard);
         assert_eq!(reuse(&session(Eidas1), &asked, &limits, &unproven, START + minutes(1)), answer);

@@ -82,7 +82,13 @@ pub async fn value(store: &Arc<dyn Store>, key: &Key, now: Timestamp) -> Option<
 }
 
 /// `take` in words: `won value`, `spent tombstone` or `gone`.
-pub async fn take(store: &Arc<dyn Store>, key: &Key, tombstone: &str, until: Timestamp, now: Timestamp) -> String {
+pub async fn take(
+    store: &Arc<dyn Store>,
+    key: &Key,
+    tombstone: &str,
+    until: Timestamp,
+    now: Timestamp,
+) -> String {
     match store.take(key, tombstone.into(), until, now).await.unwrap() {
         Taken::Won(record) => format!("won {}", String::from_utf8_lossy(&record.value)),
         Taken::Spent(tombstone) => format!("spent {}", String::from_utf8_lossy(&tombstone)),

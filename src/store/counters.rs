@@ -81,8 +81,16 @@ pub mod conformance {
 
     pub const HUBS: [[u8; 8]; 2] = [*b"hub one!", *b"hub two!"];
 
-    pub fn batch(window: u64, hub: usize, number: u64, additions: &[(&'static str, u8, u32)]) -> Batch {
-        let additions = additions.iter().map(|(limit, subject, count)| (counted(limit, *subject), *count)).collect();
+    pub fn batch(
+        window: u64,
+        hub: usize,
+        number: u64,
+        additions: &[(&'static str, u8, u32)],
+    ) -> Batch {
+        let additions = additions
+            .iter()
+            .map(|(limit, subject, count)| (counted(limit, *subject), *count))
+            .collect();
         Batch { window, hub: HUBS[hub], number, additions }
     }
 
@@ -95,8 +103,16 @@ pub mod conformance {
         let add = async |batch: Batch| counters.add(&batch).await.unwrap();
         assert_eq!(add(batch(7, 0, 1, &[("a", 1, 3), ("a", 2, 1)])).await, [3, 1]);
         assert_eq!(add(batch(7, 1, 1, &[("a", 1, 4)])).await, [7], "the sum of both hubs");
-        assert_eq!(add(batch(7, 0, 2, &[("b", 1, 1), ("a", 1, 2)])).await, [1, 9], "limits don't mix");
-        assert_eq!(add(batch(7, 0, 2, &[("b", 1, 1), ("a", 1, 2)])).await, [1, 9], "a repeated batch adds nothing");
+        assert_eq!(
+            add(batch(7, 0, 2, &[("b", 1, 1), ("a", 1, 2)])).await,
+            [1, 9],
+            "limits don't mix"
+        );
+        assert_eq!(
+            add(batch(7, 0, 2, &[("b", 1, 1), ("a", 1, 2)])).await,
+            [1, 9],
+            "a repeated batch adds nothing"
+        );
         assert_eq!(add(batch(8, 0, 3, &[("a", 1, 1)])).await, [1], "windows don't mix");
         assert_eq!(add(batch(7, 1, 2, &[("a", 1, 1)])).await, [10], "a hub whose clock is behind");
         assert_eq!(add(batch(8, 1, 3, &[])).await, [0; 0]);
@@ -107,7 +123,10 @@ pub mod conformance {
                 (Counted { limit: "many", subject }, 2)
             })
             .collect();
-        let sums = counters.add(&Batch { window: 8, hub: HUBS[0], number: 4, additions: many }).await.unwrap();
+        let sums = counters
+            .add(&Batch { window: 8, hub: HUBS[0], number: 4, additions: many })
+            .await
+            .unwrap();
         assert!(sums.len() == MOST_ADDITIONS && sums.iter().all(|sum| *sum == 2));
     }
 

@@ -7,12 +7,8 @@
 
 mod janitor;
 pub mod keeping;
-#[cfg(test)]
-mod restarting_tests;
 mod shelves;
 pub mod snapshot;
-#[cfg(test)]
-mod snapshot_tests;
 #[cfg(test)]
 mod tests;
 
@@ -26,7 +22,8 @@ use moka::ops::compute::Op;
 use crate::env::Timestamp;
 use crate::store::revocations::{Born, Revocations};
 use crate::store::{
-    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault, Taken, Usage, Version,
+    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault,
+    Taken, Usage, Version,
 };
 
 use janitor::Janitor;
@@ -69,7 +66,12 @@ impl MemoryStore {
     pub fn new(capacities: Capacities) -> Self {
         let shelves = Arc::new(Shelves::new(capacities));
         let janitor = Janitor::start(Arc::clone(&shelves));
-        Self { gate: RwLock::new(Gate::Open), shelves, revocations: Revocations::default(), janitor }
+        Self {
+            gate: RwLock::new(Gate::Open),
+            shelves,
+            revocations: Revocations::default(),
+            janitor,
+        }
     }
 
     /// From now on nothing changes here, whoever still tries: it is told that the store does not answer. Comes back once what
@@ -89,7 +91,11 @@ impl MemoryStore {
     /// What a successor must know, revocations first. Of a closed store: what changes meanwhile may be told or not. Blocks
     /// are not among it: a hub that is alone has them in a file of their own.
     pub fn entries(&self, now: Timestamp) -> impl Iterator<Item = Entry> {
-        let revoked = self.revocations.closed(now).into_iter().map(|(family, until)| Entry::Revoked { family, until });
+        let revoked = self
+            .revocations
+            .closed(now)
+            .into_iter()
+            .map(|(family, until)| Entry::Revoked { family, until });
         let shelves = self.shelves.iter().filter(|shelf| !shelf.kind.is_watched());
         let records = shelves.flat_map(move |shelf| {
             // What is written a moment ago may still wait to be found by an iteration.
@@ -112,7 +118,9 @@ impl MemoryStore {
         let mut restored = Restored::default();
         for entry in entries {
             match entry {
-                Entry::Revoked { family, until } if now < until => self.revocations.revoke(&family, until, now),
+                Entry::Revoked { family, until } if now < until => {
+                    self.revocations.revoke(&family, until, now)
+                }
                 Entry::Revoked { .. } => {}
                 Entry::Record { expires_at, .. } if expires_at <= now => restored.expired += 1,
                 Entry::Record { key, state, version, value, expires_at, families } => {
@@ -131,7 +139,16 @@ impl MemoryStore {
                     }
                     let kept_for = kept_for(expires_at, now);
                     let unread_until = None;
-                    let slot = Slot { version, state, value, expires_at, unread_until, kept_for, families, born };
+                    let slot = Slot {
+                        version,
+                        state,
+                        value,
+                        expires_at,
+                        unread_until,
+                        kept_for,
+                        families,
+                        born,
+                    };
                     shelf.records.insert(key.name, slot);
                     restored.records += 1;
                 }
@@ -148,7 +165,8 @@ impl MemoryStore {
             return false;
         }
         let mut freed = 0;
-        for shelf in self.shelves.iter().filter(|shelf| std::ptr::eq(&raw const *shelf.pool, pool)) {
+        for shelf in self.shelves.iter().filter(|shelf| std::ptr::eq(&raw const *shelf.pool, pool))
+        {
             let dead = shelf.records.iter().filter(|(_, slot)| self.is_dead(slot, now));
             for (name, _) in dead.take(SWEEP_BATCH - freed) {
                 shelf.compute(&name, |found| match found {
@@ -177,7 +195,9 @@ impl MemoryStore {
 
 impl fmt::Debug for MemoryStore {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_struct("MemoryStore").field("janitor", &self.janitor.thread.is_some()).finish_non_exhaustive()
+        f.debug_struct("MemoryStore")
+            .field("janitor", &self.janitor.thread.is_some())
+            .finish_non_exhaustive()
     }
 }
 
@@ -186,7 +206,10 @@ impl Store for MemoryStore {
     async fn insert(&self, key: Key, draft: Draft, now: Timestamp) -> Result<Version, StoreFault> {
         let _open = self.enter()?;
         let shelf = self.shelves.of(key.kind);
-        let born = self.revocations.admit(&draft.families, draft.expires_at, now).ok_or(StoreFault::Revoked)?;
+        let born = self
+            .revocations
+            .admit(&draft.families, draft.expires_at, now)
+            .ok_or(StoreFault::Revoked)?;
         let kept_for = match draft.unread_until {
             // Without the grace: the room for logins is counted by what lies here, and a flood's logins end so.
             Some(unread_until) if unread_until < draft.expires_at => unread_until.since(now),
@@ -230,7 +253,10 @@ impl Store for MemoryStore {
     async fn load_and_keep(&self, key: &Key, now: Timestamp) -> Result<Option<Loaded>, StoreFault> {
         let shelf = self.shelves.of(key.kind);
         let slot = shelf.records.get(&key.name);
-        let Some(slot) = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now)) else { return Ok(None) };
+        let Some(slot) = slot.filter(|slot| slot.state == State::Live && !self.is_dead(slot, now))
+        else {
+            return Ok(None);
+        };
         if slot.unread_until.is_none() {
             return Ok(Some(Loaded { record: slot.into_record(), is_first: false }));
         }
@@ -273,14 +299,27 @@ impl Store for MemoryStore {
                 answer = Replaced::Done(version);
                 shelf.occupy(value.len());
                 let kept_for = kept_for(expires_at, now);
-                Op::Put(Slot { version, value: value.into(), expires_at, unread_until: None, kept_for, ..old })
+                Op::Put(Slot {
+                    version,
+                    value: value.into(),
+                    expires_at,
+                    unread_until: None,
+                    kept_for,
+                    ..old
+                })
             }
             _ => Op::Nop,
         });
         Ok(answer)
     }
 
-    async fn take(&self, key: &Key, tombstone: Vec<u8>, tombstone_until: Timestamp, now: Timestamp) -> Result<Taken, StoreFault> {
+    async fn take(
+        &self,
+        key: &Key,
+        tombstone: Vec<u8>,
+        tombstone_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Taken, StoreFault> {
         let _open = self.enter()?;
         let shelf = self.shelves.of(key.kind);
         let mut answer = Taken::Gone;
@@ -318,7 +357,12 @@ impl Store for MemoryStore {
         Ok(())
     }
 
-    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault> {
+    async fn remove_version(
+        &self,
+        key: &Key,
+        version: Version,
+        now: Timestamp,
+    ) -> Result<bool, StoreFault> {
         let _open = self.enter()?;
         let mut is_removed = false;
         self.shelves.of(key.kind).compute(&key.name, |found| match found {
@@ -331,7 +375,12 @@ impl Store for MemoryStore {
         Ok(is_removed)
     }
 
-    async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
+    async fn revoke(
+        &self,
+        family: &Family,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreFault> {
         let _open = self.enter()?;
         self.revocations.revoke(family, until, now);
         Ok(())

@@ -10,7 +10,8 @@ use tokio::time::Instant;
 
 use crate::env::Timestamp;
 use crate::store::{
-    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault, Taken, Usage, Version,
+    Capacities, Draft, Family, Key, Kind, Loaded, Reach, Record, Replaced, Store, StoreFault,
+    Taken, Usage, Version,
 };
 use crate::telemetry::{Metrics, StoreMeter};
 
@@ -51,7 +52,11 @@ impl MeteredStore {
         }
     }
 
-    async fn counted<T>(&self, meter: &StoreMeter, verb: impl Future<Output = Result<T, StoreFault>>) -> Result<T, StoreFault> {
+    async fn counted<T>(
+        &self,
+        meter: &StoreMeter,
+        verb: impl Future<Output = Result<T, StoreFault>>,
+    ) -> Result<T, StoreFault> {
         let began = Instant::now();
         let answer = verb.await;
         meter.asked(began.elapsed());
@@ -118,7 +123,11 @@ impl Store for MeteredStore {
     }
 
     /// Counted as one operation, of the first key's kind: it is one round trip.
-    async fn load_many(&self, keys: &[Key], now: Timestamp) -> Result<Vec<Option<Record>>, StoreFault> {
+    async fn load_many(
+        &self,
+        keys: &[Key],
+        now: Timestamp,
+    ) -> Result<Vec<Option<Record>>, StoreFault> {
         let Some(first) = keys.first() else { return Ok(Vec::new()) };
         self.counted(&self.of(first.kind).load, self.inner.load_many(keys, now)).await
     }
@@ -132,7 +141,8 @@ impl Store for MeteredStore {
         now: Timestamp,
     ) -> Result<Replaced, StoreFault> {
         let meter = &self.of(key.kind).replace;
-        let answer = self.counted(meter, self.inner.replace(key, expected, value, expires_at, now)).await;
+        let answer =
+            self.counted(meter, self.inner.replace(key, expected, value, expires_at, now)).await;
         answer.inspect(|replaced| {
             if matches!(replaced, Replaced::Stale) {
                 meter.lost()
@@ -140,9 +150,16 @@ impl Store for MeteredStore {
         })
     }
 
-    async fn take(&self, key: &Key, tombstone: Vec<u8>, tombstone_until: Timestamp, now: Timestamp) -> Result<Taken, StoreFault> {
+    async fn take(
+        &self,
+        key: &Key,
+        tombstone: Vec<u8>,
+        tombstone_until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Taken, StoreFault> {
         let meter = &self.of(key.kind).take;
-        let answer = self.counted(meter, self.inner.take(key, tombstone, tombstone_until, now)).await;
+        let answer =
+            self.counted(meter, self.inner.take(key, tombstone, tombstone_until, now)).await;
         answer.inspect(|taken| {
             if matches!(taken, Taken::Spent(_)) {
                 meter.lost()
@@ -154,11 +171,21 @@ impl Store for MeteredStore {
         self.counted(&self.of(key.kind).remove, self.inner.remove(key)).await
     }
 
-    async fn remove_version(&self, key: &Key, version: Version, now: Timestamp) -> Result<bool, StoreFault> {
+    async fn remove_version(
+        &self,
+        key: &Key,
+        version: Version,
+        now: Timestamp,
+    ) -> Result<bool, StoreFault> {
         self.counted(&self.of(key.kind).remove, self.inner.remove_version(key, version, now)).await
     }
 
-    async fn revoke(&self, family: &Family, until: Timestamp, now: Timestamp) -> Result<(), StoreFault> {
+    async fn revoke(
+        &self,
+        family: &Family,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), StoreFault> {
         self.counted(&self.revoke, self.inner.revoke(family, until, now)).await
     }
 
@@ -232,7 +259,10 @@ mod tests {
         store.insert(code("a"), draft("1", at(10)), at(0)).await.unwrap();
         store.insert(code("b"), draft("1", at(10)), at(0)).await.unwrap_err();
         let (key, later) = (code("a"), at(9));
-        assert!(matches!(store.replace(&key, Version(7), vec![], later, at(0)).await, Ok(Replaced::Stale)));
+        assert!(matches!(
+            store.replace(&key, Version(7), vec![], later, at(0)).await,
+            Ok(Replaced::Stale)
+        ));
         assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(Taken::Won(_))));
         assert!(matches!(store.take(&key, vec![], later, at(0)).await, Ok(Taken::Spent(_))));
         report_records(&store, &capacities, &metrics);

@@ -42,7 +42,12 @@ struct Mark {
 
 impl Revocations {
     /// The place of a record that joins these families now; `None` while one of them is closed.
-    pub fn admit(&self, families: &[Family], expires_at: Timestamp, now: Timestamp) -> Option<Born> {
+    pub fn admit(
+        &self,
+        families: &[Family],
+        expires_at: Timestamp,
+        now: Timestamp,
+    ) -> Option<Born> {
         if families.is_empty() {
             return Some(Born::default());
         }
@@ -50,7 +55,8 @@ impl Revocations {
         let born = self.draw();
         self.outlive(expires_at);
         let ledger = self.ledger.read().unwrap_or_else(PoisonError::into_inner);
-        let closed = |family: &Family| ledger.marks.get(family).is_some_and(|mark| now < mark.until);
+        let closed =
+            |family: &Family| ledger.marks.get(family).is_some_and(|mark| now < mark.until);
         (!families.iter().any(closed)).then_some(born)
     }
 
@@ -73,7 +79,11 @@ impl Revocations {
         let remember_until = until.max(Timestamp::from_millis(self.horizon.load(Ordering::SeqCst)));
         let mark = Mark { at: self.draw(), until, remember_until };
         let mark = match ledger.marks.remove(family) {
-            Some(old) => Mark { until: old.until.max(until), remember_until: old.remember_until.max(remember_until), ..mark },
+            Some(old) => Mark {
+                until: old.until.max(until),
+                remember_until: old.remember_until.max(remember_until),
+                ..mark
+            },
             None => mark,
         };
         ledger.marks.insert(family.clone(), mark);

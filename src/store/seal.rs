@@ -39,7 +39,9 @@ struct Key {
 impl Ring {
     pub fn new(secrets: &[Secret<String>]) -> Self {
         let key = |secret: &Secret<String>| {
-            let derived = |purpose: &[u8]| digest::hmac_parts(secret.reveal().as_bytes(), &[b"passerelle store", purpose]);
+            let derived = |purpose: &[u8]| {
+                digest::hmac_parts(secret.reveal().as_bytes(), &[b"passerelle store", purpose])
+            };
             let id = derived(b"id").first_chunk().copied().unwrap_or_default();
             Key { id, secret: HmacKey::new(&derived(b"seal")) }
         };
@@ -50,10 +52,23 @@ impl Ring {
     ///
     /// # Errors
     /// OpenSSL itself fails, or the ring is empty.
-    pub fn seal(&self, place: &[u8], bound: &[u8], nonce: &[u8; NONCE], plain: &[u8]) -> Result<Vec<u8>, SealFault> {
+    pub fn seal(
+        &self,
+        place: &[u8],
+        bound: &[u8],
+        nonce: &[u8; NONCE],
+        plain: &[u8],
+    ) -> Result<Vec<u8>, SealFault> {
         let key = self.0.first().ok_or(SealFault::Openssl)?;
         let mut tag = [0; TAG];
-        let cipher = encrypt_aead(Cipher::aes_256_gcm(), &key.of(place), Some(nonce), bound, plain, &mut tag);
+        let cipher = encrypt_aead(
+            Cipher::aes_256_gcm(),
+            &key.of(place),
+            Some(nonce),
+            bound,
+            plain,
+            &mut tag,
+        );
         let cipher = cipher.map_err(|_| SealFault::Openssl)?;
         Ok([&key.id[..], nonce, &cipher, &tag].concat())
     }
@@ -63,9 +78,14 @@ impl Ring {
     pub fn open(&self, place: &[u8], bound: &[u8], sealed: &[u8]) -> Result<Vec<u8>, SealFault> {
         let (id, rest) = sealed.split_at_checked(ID).ok_or(SealFault::Broken)?;
         let (nonce, rest) = rest.split_at_checked(NONCE).ok_or(SealFault::Broken)?;
-        let (cipher, tag) = rest.len().checked_sub(TAG).and_then(|at| rest.split_at_checked(at)).ok_or(SealFault::Broken)?;
+        let (cipher, tag) = rest
+            .len()
+            .checked_sub(TAG)
+            .and_then(|at| rest.split_at_checked(at))
+            .ok_or(SealFault::Broken)?;
         let key = self.0.iter().find(|key| key.id == id).ok_or(SealFault::UnknownKey)?;
-        decrypt_aead(Cipher::aes_256_gcm(), &key.of(place), Some(nonce), bound, cipher, tag).map_err(|_| SealFault::Broken)
+        decrypt_aead(Cipher::aes_256_gcm(), &key.of(place), Some(nonce), bound, cipher, tag)
+            .map_err(|_| SealFault::Broken)
     }
 }
 
@@ -80,7 +100,9 @@ mod tests {
     use super::*;
 
     fn ring(secrets: &[&str]) -> Ring {
-        Ring::new(&secrets.iter().map(|secret| Secret::new((*secret).to_owned())).collect::<Vec<_>>())
+        Ring::new(
+            &secrets.iter().map(|secret| Secret::new((*secret).to_owned())).collect::<Vec<_>>(),
+        )
     }
 
     #[test]
@@ -98,12 +120,20 @@ mod tests {
         let ring = ring(&["key"]);
         let sealed = ring.seal(b"here", b"v1", &[1; 12], b"value").unwrap();
         assert_eq!(ring.open(b"there", b"v1", &sealed), Err(SealFault::Broken), "moved");
-        assert_eq!(ring.open(b"here", b"v2", &sealed), Err(SealFault::Broken), "of another version");
+        assert_eq!(
+            ring.open(b"here", b"v2", &sealed),
+            Err(SealFault::Broken),
+            "of another version"
+        );
         for at in ID..sealed.len() {
             let mut changed = sealed.clone();
             changed[at] ^= 1;
             assert_eq!(ring.open(b"here", b"v1", &changed), Err(SealFault::Broken), "byte {at}");
-            assert_eq!(ring.open(b"here", b"v1", &sealed[..at]), Err(SealFault::Broken), "cut at {at}");
+            assert_eq!(
+                ring.open(b"here", b"v1", &sealed[..at]),
+                Err(SealFault::Broken),
+                "cut at {at}"
+            );
         }
     }
 }

@@ -80,7 +80,12 @@ pub struct Exporter {
 
 /// A queue with room for so many spans, and what empties it once it [runs](Exporter::run).
 #[must_use]
-pub fn queue(room: usize, resource: Resource, transport: Box<dyn Transport>, metrics: &Arc<Metrics>) -> (Queue, Exporter) {
+pub fn queue(
+    room: usize,
+    resource: Resource,
+    transport: Box<dyn Transport>,
+    metrics: &Arc<Metrics>,
+) -> (Queue, Exporter) {
     let (sender, jobs) = mpsc::unbounded_channel();
     let (waiting, metrics) = (Arc::new(AtomicUsize::new(0)), Arc::clone(metrics));
     let (hurry, enough) = (Arc::new(Notify::new()), Arc::new(Notify::new()));
@@ -210,7 +215,10 @@ impl Exporter {
 
     fn tell(&mut self, why: &str) {
         if !std::mem::replace(&mut self.down, true) {
-            tracing::warn!(why, "the trace collector does not take spans; those that find no room are counted and let go");
+            tracing::warn!(
+                why,
+                "the trace collector does not take spans; those that find no room are counted and let go"
+            );
         }
     }
 
@@ -229,5 +237,4 @@ fn spans(batches: &[Batch]) -> usize {
 }
 
 #[cfg(test)]
-#[path = "export_tests.rs"]
 mod tests;

@@ -44,7 +44,12 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
-    fn format_event(&self, context: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(
+        &self,
+        context: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         let origin = trace::origin();
         let mut line = String::new();
         self.0.format_event(context, Writer::new(&mut line), event)?;
@@ -62,12 +67,14 @@ where
 /// A fault may repeat what somebody sent: with a line end in it he would write lines of his own, and with an escape sequence
 /// he would speak to the terminal.
 fn on_one_line(writer: &mut Writer<'_>, text: &str) -> fmt::Result {
-    text.split_inclusive(char::is_control).try_for_each(|part| match part.char_indices().next_back() {
-        Some((at, last)) if last.is_control() => {
-            writer.write_str(part.get(..at).unwrap_or_default())?;
-            write!(writer, "{}", last.escape_default())
+    text.split_inclusive(char::is_control).try_for_each(|part| {
+        match part.char_indices().next_back() {
+            Some((at, last)) if last.is_control() => {
+                writer.write_str(part.get(..at).unwrap_or_default())?;
+                write!(writer, "{}", last.escape_default())
+            }
+            Some(_) | None => writer.write_str(part),
         }
-        Some(_) | None => writer.write_str(part),
     })
 }
 
@@ -76,7 +83,12 @@ where
     S: Subscriber + for<'a> LookupSpan<'a>,
     N: for<'a> FormatFields<'a> + 'static,
 {
-    fn format_event(&self, _: &FmtContext<'_, S, N>, mut writer: Writer<'_>, event: &Event<'_>) -> fmt::Result {
+    fn format_event(
+        &self,
+        _: &FmtContext<'_, S, N>,
+        mut writer: Writer<'_>,
+        event: &Event<'_>,
+    ) -> fmt::Result {
         let mut bytes = Vec::with_capacity(256);
         json(&mut bytes, event).map_err(|_| fmt::Error)?;
         writer.write_str(std::str::from_utf8(&bytes).map_err(|_| fmt::Error)?)?;
@@ -98,7 +110,8 @@ fn json(bytes: &mut Vec<u8>, event: &Event<'_>) -> Result<(), serde_json::Error>
     if let Some(code) = fields.take(CODE) {
         line.serialize_entry(CODE, &code)?;
     }
-    let support_id = fields.take(SUPPORT_ID).or_else(|| origin.support_id.map(|id| Value::from(id.as_str())));
+    let support_id =
+        fields.take(SUPPORT_ID).or_else(|| origin.support_id.map(|id| Value::from(id.as_str())));
     if let Some(support_id) = support_id {
         line.serialize_entry(SUPPORT_ID, &support_id)?;
     }
@@ -158,3 +171,6 @@ impl Visit for Fields {
         self.0.push((field.name(), format!("{value:?}").into()));
     }
 }
+
+#[cfg(test)]
+pub(crate) mod tests;

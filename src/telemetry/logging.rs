@@ -49,7 +49,10 @@ pub fn lines_to<W>(writer: W, format: LineFormat, filter: &str) -> Result<Dispat
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
-    let lines = tracing_subscriber::fmt().with_env_filter(filter_of(filter)?).with_writer(writer).with_ansi(false);
+    let lines = tracing_subscriber::fmt()
+        .with_env_filter(filter_of(filter)?)
+        .with_writer(writer)
+        .with_ansi(false);
     // What can't be written is lost. It would be told by `eprintln!`, which panics where standard error is what can't be
     // written: a log's full disk, or a reader that died, would end the hub.
     let lines = lines.log_internal_errors(false);
@@ -84,7 +87,9 @@ fn filter_of(filter: &str) -> Result<EnvFilter, TelemetryFault> {
         // The operator asks for these lines by name.
         return Ok(parsed);
     }
-    let off = format!("{LINE_PER_CONNECTION}=off").parse().map_err(|error: ParseError| fault(error.to_string()))?;
+    let off = format!("{LINE_PER_CONNECTION}=off")
+        .parse()
+        .map_err(|error: ParseError| fault(error.to_string()))?;
     Ok(parsed.add_directive(off))
 }
 
@@ -114,7 +119,11 @@ mod tests {
 
     #[test]
     fn a_refusal_is_as_loud_as_the_catalogue_says() {
-        for (code, level) in [(ErrorCode::BadRequest, "INFO"), (ErrorCode::Unavailable, "WARN"), (ErrorCode::Internal, "ERROR")] {
+        for (code, level) in [
+            (ErrorCode::BadRequest, "INFO"),
+            (ErrorCode::Unavailable, "WARN"),
+            (ErrorCode::Internal, "ERROR"),
+        ] {
             let lines = Lines::default();
             let written = lines.clone();
             let dispatch = lines_to(move || written.clone(), LineFormat::Json, "info").unwrap();
@@ -123,17 +132,26 @@ mod tests {
                 refused(None, None, code, "nobody to tell");
             });
             let text = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
-            let lines: Vec<serde_json::Value> = text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+            let lines: Vec<serde_json::Value> =
+                text.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
             let [told, untold] = lines.as_slice() else { panic!("{text}") };
-            assert_eq!((told["level"].as_str(), told["code"].as_str()), (Some(level), Some(code.entry().code)));
-            assert_eq!((told["support_id"].as_str(), told["message"].as_str()), (Some("S-1"), Some("it was refused")));
+            assert_eq!(
+                (told["level"].as_str(), told["code"].as_str()),
+                (Some(level), Some(code.entry().code))
+            );
+            assert_eq!(
+                (told["support_id"].as_str(), told["message"].as_str()),
+                (Some("S-1"), Some("it was refused"))
+            );
             assert_eq!(untold.get("support_id"), None);
         }
     }
 
     #[test]
     fn malformed_http_writes_no_line_of_its_own() {
-        for (filter, heard) in [("info", 0), ("debug,passerelle=trace", 0), ("info,actix_http=error", 1)] {
+        for (filter, heard) in
+            [("info", 0), ("debug,passerelle=trace", 0), ("info,actix_http=error", 1)]
+        {
             let lines = Lines::default();
             let written = lines.clone();
             let dispatch = lines_to(move || written.clone(), LineFormat::Json, filter).unwrap();

@@ -30,7 +30,8 @@ pub use logins::{Outcome, Parts};
 pub use store::StoreMeter;
 
 /// Seconds: our own work is around a tenth of a millisecond, an identity provider may take six seconds.
-const BUCKETS: &[f64] = &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
+const BUCKETS: &[f64] =
+    &[0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0];
 
 /// Which of the two servers answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -78,7 +79,11 @@ impl Metrics {
         let declare = declare::Declare { registry: &registry, told: RefCell::default() };
         declare.keep("process", Process::new(started))?;
         Ok(Self {
-            http_requests: declare.counters("http_requests_total", "Requests answered.", &["listener", "endpoint", "status"])?,
+            http_requests: declare.counters(
+                "http_requests_total",
+                "Requests answered.",
+                &["listener", "endpoint", "status"],
+            )?,
             http_seconds: declare.durations(
                 "http_request_duration_seconds",
                 "Time to the answer.",
@@ -133,7 +138,9 @@ impl Metrics {
             _ => "5xx",
         };
         self.http_requests.with_label_values(&[listener.label(), endpoint, class]).inc();
-        self.http_seconds.with_label_values(&[listener.label(), endpoint]).observe(took.as_secs_f64());
+        self.http_seconds
+            .with_label_values(&[listener.label(), endpoint])
+            .observe(took.as_secs_f64());
     }
 }
 
@@ -150,7 +157,8 @@ where
 {
     for family in series.collect() {
         for metric in family.get_metric() {
-            let labels: HashMap<&str, &str> = metric.get_label().iter().map(|pair| (pair.name(), pair.value())).collect();
+            let labels: HashMap<&str, &str> =
+                metric.get_label().iter().map(|pair| (pair.name(), pair.value())).collect();
             if labels.get(label).is_some_and(|value| !stays(value)) {
                 // One that has gone meanwhile is gone.
                 let _gone = series.remove(&labels);
@@ -165,7 +173,10 @@ const fn code(error: ErrorCode) -> &'static str {
 
 /// Seconds since 1970.
 fn unix(at: Timestamp) -> f64 {
-    #[expect(clippy::cast_precision_loss, reason = "milliseconds of any date that will be are exact")]
+    #[expect(
+        clippy::cast_precision_loss,
+        reason = "milliseconds of any date that will be are exact"
+    )]
     let seconds = at.millis() as f64 / 1000.0;
     seconds
 }

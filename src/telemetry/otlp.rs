@@ -19,11 +19,19 @@ pub struct Resource(pub Vec<(String, String)>);
 /// # Errors
 /// Never in practice: there is nothing in it that JSON can't hold.
 pub fn body(resource: &Resource, batches: &[Batch]) -> serde_json::Result<Vec<u8>> {
-    serde_json::to_vec(&Export { resource_spans: [ResourceSpans { resource: resource.into(), scope_spans: [scope(batches)] }] })
+    serde_json::to_vec(&Export {
+        resource_spans: [ResourceSpans {
+            resource: resource.into(),
+            scope_spans: [scope(batches)],
+        }],
+    })
 }
 
 fn scope(batches: &[Batch]) -> ScopeSpans<'_> {
-    ScopeSpans { scope: Scope { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") }, spans: Spans(batches) }
+    ScopeSpans {
+        scope: Scope { name: env!("CARGO_PKG_NAME"), version: env!("CARGO_PKG_VERSION") },
+        spans: Spans(batches),
+    }
 }
 
 #[derive(Serialize)]
@@ -46,7 +54,8 @@ struct Attributes<'a> {
 
 impl<'a> From<&'a Resource> for Attributes<'a> {
     fn from(Resource(attributes): &'a Resource) -> Self {
-        let written = attributes.iter().map(|(key, value)| Attribute { key, value: AnyValue::Text(value) });
+        let written =
+            attributes.iter().map(|(key, value)| Attribute { key, value: AnyValue::Text(value) });
         Self { attributes: written.collect() }
     }
 }
@@ -67,7 +76,11 @@ struct Spans<'a>(&'a [Batch]);
 
 impl Serialize for Spans<'_> {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
-        serializer.collect_seq(self.0.iter().flat_map(|batch| batch.spans.iter().map(move |span| Span { batch, span })))
+        serializer.collect_seq(
+            self.0
+                .iter()
+                .flat_map(|batch| batch.spans.iter().map(move |span| Span { batch, span })),
+        )
     }
 }
 
@@ -91,11 +104,20 @@ impl Serialize for Span<'_> {
         map.serialize_entry("startTimeUnixNano", &Text(&span.began))?;
         map.serialize_entry("endTimeUnixNano", &Text(&span.ended))?;
         let support_id = batch.support_id.as_ref().filter(|_| is_root);
-        let support_id = support_id.map(|id| Attribute { key: "passerelle.support_id", value: AnyValue::Text(id.as_str()) });
-        let attributes = span.attributes.iter().map(|(key, value)| Attribute { key, value: AnyValue::from(value) });
+        let support_id = support_id.map(|id| Attribute {
+            key: "passerelle.support_id",
+            value: AnyValue::Text(id.as_str()),
+        });
+        let attributes = span
+            .attributes
+            .iter()
+            .map(|(key, value)| Attribute { key, value: AnyValue::from(value) });
         map.serialize_entry("attributes", &List(attributes.chain(support_id)))?;
         if let Some(link) = batch.link.filter(|_| is_root) {
-            map.serialize_entry("links", &[Link { trace_id: Text(&link.trace_id), span_id: Text(&link.span_id) }])?;
+            map.serialize_entry(
+                "links",
+                &[Link { trace_id: Text(&link.trace_id), span_id: Text(&link.span_id) }],
+            )?;
         }
         if span.failed {
             map.serialize_entry("status", &Status { code: ERROR })?;
@@ -177,12 +199,19 @@ mod tests {
 
     #[test]
     fn a_request_is_written_as_the_protocol_has_it() {
-        let login = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01").unwrap();
-        let link = TraceContext::parse("00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00").unwrap();
-        let own = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01").unwrap().span_id;
-        let child = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111112-01").unwrap().span_id;
+        let login =
+            TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01").unwrap();
+        let link =
+            TraceContext::parse("00-aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa-bbbbbbbbbbbbbbbb-00").unwrap();
+        let own = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111111-01")
+            .unwrap()
+            .span_id;
+        let child = TraceContext::parse("00-4bf92f3577b34da6a3ce929d0e0e4736-1111111111111112-01")
+            .unwrap()
+            .span_id;
         let span = |id, parent, name: &'static str, kind, attributes| {
-            let (began, ended, failed) = (1_800_000_000_000_000_001, 1_800_000_000_000_000_002, kind == Kind::Client);
+            let (began, ended, failed) =
+                (1_800_000_000_000_000_001, 1_800_000_000_000_000_002, kind == Kind::Client);
             Finished { id, parent, name: name.into(), kind, began, ended, failed, attributes }
         };
         let batch = Batch {
@@ -192,12 +221,25 @@ mod tests {
             link: Some(link),
             support_id: Some("7K2M9QX4T0BC".into()),
             spans: vec![
-                span(child, Some(own), "GET", Kind::Client, vec![("error.type", Value::Word("timeout"))]),
-                span(own, None, "POST /api/v2/token", Kind::Server, vec![("http.response.status_code", Value::Number(200))]),
+                span(
+                    child,
+                    Some(own),
+                    "GET",
+                    Kind::Client,
+                    vec![("error.type", Value::Word("timeout"))],
+                ),
+                span(
+                    own,
+                    None,
+                    "POST /api/v2/token",
+                    Kind::Server,
+                    vec![("http.response.status_code", Value::Number(200))],
+                ),
             ],
         };
         let resource = Resource(vec![("service.name".into(), "hub".into())]);
-        let written: serde_json::Value = serde_json::from_slice(&body(&resource, &[batch]).unwrap()).unwrap();
+        let written: serde_json::Value =
+            serde_json::from_slice(&body(&resource, &[batch]).unwrap()).unwrap();
         let expected = json!({ "resourceSpans": [{
             "resource": { "attributes": [{ "key": "service.name", "value": { "stringValue": "hub" } }] },
             "scopeSpans": [{

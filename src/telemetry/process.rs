@@ -25,11 +25,20 @@ pub struct Process {
 
 impl Process {
     pub fn new(started: Timestamp) -> prometheus::Result<Self> {
-        let start = Gauge::new("process_start_time_seconds", "When the process started, in seconds since the Unix epoch.")?;
-        #[expect(clippy::cast_precision_loss, reason = "milliseconds since 1970 fit into 53 bits for a long time")]
+        let start = Gauge::new(
+            "process_start_time_seconds",
+            "When the process started, in seconds since the Unix epoch.",
+        )?;
+        #[expect(
+            clippy::cast_precision_loss,
+            reason = "milliseconds since 1970 fit into 53 bits for a long time"
+        )]
         start.set(started.millis() as f64 / 1000.0);
         Ok(Self {
-            cpu: Counter::new("process_cpu_seconds_total", "Processor time spent, user and system.")?,
+            cpu: Counter::new(
+                "process_cpu_seconds_total",
+                "Processor time spent, user and system.",
+            )?,
             resident: IntGauge::new("process_resident_memory_bytes", "Memory that is resident.")?,
             threads: IntGauge::new("process_threads", "Threads.")?,
             open_fds: IntGauge::new("process_open_fds", "Open file descriptors.")?,
@@ -50,13 +59,16 @@ impl Collector for Process {
 
     fn collect(&self) -> Vec<MetricFamily> {
         let mut all = self.start.collect();
-        if let Some(seconds) = fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds) {
+        if let Some(seconds) =
+            fs::read_to_string("/proc/self/stat").ok().as_deref().and_then(cpu_seconds)
+        {
             self.cpu.inc_by((seconds - self.cpu.get()).max(0.0));
             all.extend(self.cpu.collect());
         }
         let status = fs::read_to_string("/proc/self/status").unwrap_or_default();
         let limits = fs::read_to_string("/proc/self/limits").unwrap_or_default();
-        let descriptors = fs::read_dir("/proc/self/fd").map(|open| i64::try_from(open.count()).unwrap_or(i64::MAX));
+        let descriptors = fs::read_dir("/proc/self/fd")
+            .map(|open| i64::try_from(open.count()).unwrap_or(i64::MAX));
         let readings = [
             (&self.resident, number_after(&status, "VmRSS:").map(|kib| kib.saturating_mul(1024))),
             (&self.threads, number_after(&status, "Threads:")),
@@ -94,7 +106,8 @@ mod tests {
 
     #[test]
     fn stat_is_read_behind_the_name() {
-        let stat = "42 (a (b) c) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 8 0 12345 1000 200";
+        let stat =
+            "42 (a (b) c) S 1 42 42 0 -1 4194560 100 0 0 0 250 50 0 0 20 0 8 0 12345 1000 200";
         assert_eq!(cpu_seconds(stat), Some(3.0));
         assert_eq!(cpu_seconds("42 (short) S 1"), None);
     }
@@ -103,7 +116,10 @@ mod tests {
     fn labels_lead_to_their_numbers() {
         assert_eq!(number_after("VmHWM:\t9 kB\nVmRSS:\t  123 kB\n", "VmRSS:"), Some(123));
         assert_eq!(
-            number_after("Max open files            1024                 524288               files", "Max open files"),
+            number_after(
+                "Max open files            1024                 524288               files",
+                "Max open files"
+            ),
             Some(1024)
         );
         assert_eq!(number_after("Max open files            unlimited", "Max open files"), None);

@@ -73,8 +73,18 @@ impl Tracer {
 
     /// `ratio`: the share of logins whose spans are kept, from 0 to 1.
     #[must_use]
-    pub fn new(ratio: f64, sampling: Sampling, propagation: Propagation, queue: Queue, env: Env) -> Self {
-        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "from 0 to 2^64 after the clamp")]
+    pub fn new(
+        ratio: f64,
+        sampling: Sampling,
+        propagation: Propagation,
+        queue: Queue,
+        env: Env,
+    ) -> Self {
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "from 0 to 2^64 after the clamp"
+        )]
         let below = (ratio.clamp(0.0, 1.0) * 2_f64.powi(64)) as u128;
         Self(Some(Arc::new(Rules { env, below, sampling, propagation, queue })))
     }
@@ -82,7 +92,10 @@ impl Tracer {
     /// The scope of a request whose spans may be kept, and its own span. `traceparent` is what its caller sent.
     #[must_use]
     pub fn request(&self, traceparent: Option<&str>) -> Span {
-        let recording = self.0.as_ref().and_then(|rules| Recording::begin(rules, traceparent.and_then(TraceContext::parse)));
+        let recording = self
+            .0
+            .as_ref()
+            .and_then(|rules| Recording::begin(rules, traceparent.and_then(TraceContext::parse)));
         let id = recording.as_ref().map(|recording| recording.root);
         let request = Arc::new(Request { support_id: OnceLock::new(), recording });
         let scope = Scope { request: Some(request), span: id, party: None };
@@ -238,7 +251,11 @@ impl Scope {
         let _first = request.support_id.set(support_id.clone());
         let recording = request.recording.as_ref()?;
         let mut state = recording.state();
-        let login = TraceContext { trace_id: state.trace_id, span_id: recording.root, sampled: state.sampled };
+        let login = TraceContext {
+            trace_id: state.trace_id,
+            span_id: recording.root,
+            sampled: state.sampled,
+        };
         Some(*state.login.get_or_insert(login))
     }
 
@@ -282,7 +299,12 @@ impl Recording {
             lost: 0,
         };
         let began = (rules.env.now(), Instant::now());
-        Some(Self { rules: Arc::clone(rules), root: SpanId::new(*span)?, began, state: Mutex::new(state) })
+        Some(Self {
+            rules: Arc::clone(rules),
+            root: SpanId::new(*span)?,
+            began,
+            state: Mutex::new(state),
+        })
     }
 
     fn state(&self) -> MutexGuard<'_, State> {
@@ -306,7 +328,11 @@ impl Recording {
         if state.login.is_some() {
             return;
         }
-        state.linked = state.parent.map(|span_id| TraceContext { trace_id: state.trace_id, span_id, sampled: state.sampled });
+        state.linked = state.parent.map(|span_id| TraceContext {
+            trace_id: state.trace_id,
+            span_id,
+            sampled: state.sampled,
+        });
         state.trace_id = login.trace_id;
         state.parent = Some(login.span_id);
         state.sampled = login.sampled;
@@ -330,7 +356,11 @@ impl Recording {
 
     fn at(&self, moment: Instant) -> u64 {
         let since = moment.saturating_duration_since(self.began.1);
-        self.began.0.millis().saturating_mul(1_000_000).saturating_add(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
+        self.began
+            .0
+            .millis()
+            .saturating_mul(1_000_000)
+            .saturating_add(u64::try_from(since.as_nanos()).unwrap_or(u64::MAX))
     }
 }
 
@@ -348,7 +378,8 @@ impl Drop for Request {
         if !state.sampled || state.spans.is_empty() {
             return;
         }
-        let (parent, link) = (state.parent, state.linked.filter(|link| link.trace_id != state.trace_id));
+        let (parent, link) =
+            (state.parent, state.linked.filter(|link| link.trace_id != state.trace_id));
         let batch = Batch {
             trace_id: state.trace_id,
             root: recording.root,
@@ -362,5 +393,4 @@ impl Drop for Request {
 }
 
 #[cfg(test)]
-#[path = "trace_tests.rs"]
 mod tests;

@@ -24,7 +24,9 @@ pub enum ClientKeysFault {
     #[error("holds more than {MAX_KEYS} keys")]
     TooMany,
     /// Whoever published it can no longer be told from whoever read it.
-    #[error("holds a private or symmetric key (d, p, q, dp, dq, qi, oth, k), which must never leave its owner")]
+    #[error(
+        "holds a private or symmetric key (d, p, q, dp, dq, qi, oth, k), which must never leave its owner"
+    )]
     Private,
     #[error("holds no key that is usable here: EC on P-256, RSA from 2048 bits, or X25519")]
     Empty,
@@ -39,7 +41,9 @@ impl ClientKeys {
     /// See [`ClientKeysFault`].
     pub fn from_jwks(bytes: &[u8]) -> Result<Self, ClientKeysFault> {
         let set = json::parse_object(bytes).map_err(|_| ClientKeysFault::Malformed)?;
-        let Some(Value::Array(jwks)) = set.get("keys") else { return Err(ClientKeysFault::Malformed) };
+        let Some(Value::Array(jwks)) = set.get("keys") else {
+            return Err(ClientKeysFault::Malformed);
+        };
         if !jwks.iter().all(Value::is_object) {
             return Err(ClientKeysFault::Malformed);
         }
@@ -49,7 +53,8 @@ impl ClientKeys {
         if jwks.iter().any(|jwk| PRIVATE.iter().any(|member| jwk.get(member).is_some())) {
             return Err(ClientKeysFault::Private);
         }
-        let verification = VerificationKeys::from_jwks(bytes).map_err(|_| ClientKeysFault::Malformed)?;
+        let verification =
+            VerificationKeys::from_jwks(bytes).map_err(|_| ClientKeysFault::Malformed)?;
         let encryption = EncryptionKeys::of(jwks);
         if verification.is_empty() && encryption.is_empty() {
             return Err(ClientKeysFault::Empty);
@@ -78,7 +83,9 @@ mod tests {
 
     #[test]
     fn a_key_serves_what_its_use_says_and_both_without() {
-        for (purpose, expected) in [(Some("sig"), (1, true)), (Some("enc"), (0, false)), (None, (1, false))] {
+        for (purpose, expected) in
+            [(Some("sig"), (1, true)), (Some("enc"), (0, false)), (None, (1, false))]
+        {
             let mut jwk = public(&EC, "ec", &json!({}));
             if let Some(purpose) = purpose {
                 jwk["use"] = purpose.into();
@@ -93,7 +100,11 @@ mod tests {
         for member in PRIVATE {
             let mut leaked = public(&RSA, "rsa", &json!({}));
             leaked[member] = "c2VjcmV0".into();
-            assert_eq!(read(&json!({ "keys": [good, leaked] })), Err(ClientKeysFault::Private), "{member}");
+            assert_eq!(
+                read(&json!({ "keys": [good, leaked] })),
+                Err(ClientKeysFault::Private),
+                "{member}"
+            );
         }
     }
 
@@ -106,11 +117,17 @@ mod tests {
             (json!({ "keys": {} }), ClientKeysFault::Malformed),
             (json!({ "keys": [key, 7] }), ClientKeysFault::Malformed),
             (json!({ "keys": [] }), ClientKeysFault::Empty),
-            (json!({ "keys": [{ "kty": "EC", "crv": "P-521", "kid": "a" }] }), ClientKeysFault::Empty),
+            (
+                json!({ "keys": [{ "kty": "EC", "crv": "P-521", "kid": "a" }] }),
+                ClientKeysFault::Empty,
+            ),
             (json!({ "keys": many }), ClientKeysFault::TooMany),
         ] {
             assert_eq!(read(&set), Err(fault));
         }
-        assert_eq!(ClientKeys::from_jwks(br#"{"keys":[],"keys":[]}"#).unwrap_err(), ClientKeysFault::Malformed);
+        assert_eq!(
+            ClientKeys::from_jwks(br#"{"keys":[],"keys":[]}"#).unwrap_err(),
+            ClientKeysFault::Malformed
+        );
     }
 }

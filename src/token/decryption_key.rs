@@ -77,7 +77,11 @@ impl DecryptionKey {
         if members.get("kid").is_some_and(|named| named.as_str() != Some(&kid)) {
             return Err(KeyFault::Kid);
         }
-        let ways = kind.algorithms().iter().map(|alg| Way::new(*alg, &kid, members, &public)).collect::<Result<_, _>>()?;
+        let ways = kind
+            .algorithms()
+            .iter()
+            .map(|alg| Way::new(*alg, &kid, members, &public))
+            .collect::<Result<_, _>>()?;
         Ok(Self { kind, kid, created, ways })
     }
 
@@ -125,31 +129,55 @@ impl Way {
     }
 }
 
-fn decrypter(alg: EncryptionAlg, members: &Map<String, Value>) -> Result<Box<dyn JweDecrypter>, KeyFault> {
+fn decrypter(
+    alg: EncryptionAlg,
+    members: &Map<String, Value>,
+) -> Result<Box<dyn JweDecrypter>, KeyFault> {
     // josekit demands the header's kid of a decrypter that has one; keys are chosen here, not there.
-    let unnamed: Map<String, Value> =
-        members.iter().filter(|(name, _)| *name != "kid").map(|(n, v)| (n.clone(), v.clone())).collect();
+    let unnamed: Map<String, Value> = members
+        .iter()
+        .filter(|(name, _)| *name != "kid")
+        .map(|(n, v)| (n.clone(), v.clone()))
+        .collect();
     let jwk = Jwk::from_map(unnamed).map_err(|_| KeyFault::Unusable)?;
     match alg {
-        EncryptionAlg::EcdhEs => ECDH_ES.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>),
-        EncryptionAlg::RsaOaep256 => RSA_OAEP_256.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>),
-        EncryptionAlg::RsaOaep => RSA_OAEP.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>),
+        EncryptionAlg::EcdhEs => {
+            ECDH_ES.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>)
+        }
+        EncryptionAlg::RsaOaep256 => {
+            RSA_OAEP_256.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>)
+        }
+        EncryptionAlg::RsaOaep => {
+            RSA_OAEP.decrypter_from_jwk(&jwk).map(|one| Box::new(one) as Box<dyn JweDecrypter>)
+        }
     }
     .map_err(|_| KeyFault::Unusable)
 }
 
 /// A published key that does not open what is sealed to it would end every login of an identity provider.
-fn prove(alg: EncryptionAlg, decrypter: &dyn JweDecrypter, public: &Map<String, Value>) -> Result<(), KeyFault> {
+fn prove(
+    alg: EncryptionAlg,
+    decrypter: &dyn JweDecrypter,
+    public: &Map<String, Value>,
+) -> Result<(), KeyFault> {
     let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyFault::Unusable)?;
     let encrypter: Box<dyn JweEncrypter> = match alg {
-        EncryptionAlg::EcdhEs => Box::new(ECDH_ES.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
-        EncryptionAlg::RsaOaep256 => Box::new(RSA_OAEP_256.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
-        EncryptionAlg::RsaOaep => Box::new(RSA_OAEP.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
+        EncryptionAlg::EcdhEs => {
+            Box::new(ECDH_ES.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+        }
+        EncryptionAlg::RsaOaep256 => {
+            Box::new(RSA_OAEP_256.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+        }
+        EncryptionAlg::RsaOaep => {
+            Box::new(RSA_OAEP.encrypter_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+        }
     };
     let probe = b"passerelle";
     let mut header = JweHeader::new();
     header.set_content_encryption(ContentEncryption::A256GCM.as_str());
-    let sealed = jwe::CONTEXT.serialize_compact(probe, &header, encrypter.as_ref()).map_err(|_| KeyFault::Unusable)?;
+    let sealed = jwe::CONTEXT
+        .serialize_compact(probe, &header, encrypter.as_ref())
+        .map_err(|_| KeyFault::Unusable)?;
     match jwe::CONTEXT.deserialize_compact(&sealed, decrypter) {
         Ok((opened, _)) if opened == probe => Ok(()),
         _ => Err(KeyFault::Halves),
@@ -168,18 +196,26 @@ mod tests {
     #[test]
     fn the_public_half_is_for_encryption_and_holds_nothing_private() {
         for (family, kind, names) in [
-            (SigningAlg::ES256, KeyKind::Ec, ["alg", "crv", "kid", "kty", "use", "x", "y"].as_slice()),
+            (
+                SigningAlg::ES256,
+                KeyKind::Ec,
+                ["alg", "crv", "kid", "kty", "use", "x", "y"].as_slice(),
+            ),
             (SigningAlg::RS256, KeyKind::Rsa, ["alg", "e", "kid", "kty", "n", "use"].as_slice()),
         ] {
             let key = parse(&signing_key::generate(family).unwrap()).unwrap();
             assert_eq!(key.kind, kind);
-            let published: Vec<Map<String, Value>> = key.public_jwks().map(|jwk| serde_json::from_str(jwk).unwrap()).collect();
+            let published: Vec<Map<String, Value>> =
+                key.public_jwks().map(|jwk| serde_json::from_str(jwk).unwrap()).collect();
             assert_eq!(published.len(), kind.algorithms().len());
             for (jwk, alg) in published.iter().zip(kind.algorithms()) {
                 let mut found: Vec<_> = jwk.keys().map(String::as_str).collect();
                 found.sort_unstable();
                 assert_eq!(found, names);
-                assert_eq!((jwk["use"].as_str(), jwk["alg"].as_str()), (Some("enc"), Some(alg.as_str())));
+                assert_eq!(
+                    (jwk["use"].as_str(), jwk["alg"].as_str()),
+                    (Some("enc"), Some(alg.as_str()))
+                );
                 assert!(key.is_named(jwk["kid"].as_str().unwrap()));
             }
             assert!(!format!("{key:?}").contains("\"d\""));
@@ -195,7 +231,8 @@ mod tests {
             members.extend(changes.iter().map(|(name, value)| ((*name).to_owned(), value.clone())));
             Secret::new(members)
         };
-        let swapped = with(&[("x", other.reveal()["x"].clone()), ("y", other.reveal()["y"].clone())]);
+        let swapped =
+            with(&[("x", other.reveal()["x"].clone()), ("y", other.reveal()["y"].clone())]);
         let small = Secret::new(Jwk::generate_rsa_key(1024).unwrap().into());
         for (jwk, fault) in [
             (swapped, KeyFault::Halves),

@@ -28,7 +28,9 @@ use crate::protocol::alg::SigningAlg;
 /// What is wrong with a key folder, where, and how to mend it. Carries nothing of a key.
 #[derive(thiserror::Error, Debug)]
 pub enum KeyFileFault {
-    #[error("{path}: the key folder can't be read ({cause}); create what is missing with `passerelle keys new`")]
+    #[error(
+        "{path}: the key folder can't be read ({cause}); create what is missing with `passerelle keys new`"
+    )]
     Folder { path: PathBuf, cause: io::Error },
     #[error("{path}: can't be read ({cause}); give it to the user that runs the hub")]
     Unreadable { path: PathBuf, cause: io::Error },
@@ -36,9 +38,13 @@ pub enum KeyFileFault {
         "{path}: can be read by others (mode {mode:04o}); run `chmod 600 {path}`, and if others may have read it, `passerelle keys rotate`"
     )]
     Exposed { path: PathBuf, mode: u32 },
-    #[error("{path}: {what}; restore the file from a backup, or remove it and run `passerelle keys new`")]
+    #[error(
+        "{path}: {what}; restore the file from a backup, or remove it and run `passerelle keys new`"
+    )]
     Malformed { path: PathBuf, what: &'static str },
-    #[error("{path}: {fault}; restore the file from a backup, or remove it and run `passerelle keys new`")]
+    #[error(
+        "{path}: {fault}; restore the file from a backup, or remove it and run `passerelle keys new`"
+    )]
     Key { path: PathBuf, fault: KeyFault },
     #[error("{path}: holds the key of {expected}; rename it, or remove it if it is a copy")]
     Misnamed { path: PathBuf, expected: String },
@@ -48,11 +54,17 @@ pub enum KeyFileFault {
     NoDecryption { path: PathBuf, kind: KeyKind },
     #[error("{path}: no key is missing; to change keys run `passerelle keys rotate`")]
     Exists { path: PathBuf },
-    #[error("{path}: the key {kid} is waiting for its turn; rotate again when it has come, in {seconds} s")]
+    #[error(
+        "{path}: the key {kid} is waiting for its turn; rotate again when it has come, in {seconds} s"
+    )]
     Waiting { path: PathBuf, kid: String, seconds: u64 },
-    #[error("{path}: can't be written ({cause}); check that the user that runs this command owns the folder")]
+    #[error(
+        "{path}: can't be written ({cause}); check that the user that runs this command owns the folder"
+    )]
     Unwritable { path: PathBuf, cause: io::Error },
-    #[error("{path}: another run is writing this file, or one was cut short; if none is running, remove {temporary}")]
+    #[error(
+        "{path}: another run is writing this file, or one was cut short; if none is running, remove {temporary}"
+    )]
     Busy { path: PathBuf, temporary: PathBuf },
     #[error("a new key could not be made: {0}")]
     Generation(KeyFault),
@@ -143,7 +155,8 @@ pub fn load(dir: &Path, now: Timestamp) -> Result<Keyring, KeyFileFault> {
 pub fn load_upstream(dir: &Path, now: Timestamp) -> Result<UpstreamKeys, KeyFileFault> {
     let assertion = load(&Purpose::Assertion.folder(dir), now)?;
     let path = Purpose::Encryption.folder(dir);
-    UpstreamKeys::new(read_all(&path)?, assertion).map_err(|kind| KeyFileFault::NoDecryption { path, kind })
+    UpstreamKeys::new(read_all(&path)?, assertion)
+        .map_err(|kind| KeyFileFault::NoDecryption { path, kind })
 }
 
 /// Makes the first keys, which are in use at once; in a folder that lacks some (lost, or made by an earlier version),
@@ -181,14 +194,18 @@ pub fn rotate(dir: &Path, env: &Env, lead: Duration) -> Result<Rotation, KeyFile
     let now = env.now();
     let (tokens, upstream) = (load(dir, now)?, load_upstream(dir, now)?);
     let rows = rows(&tokens, &upstream, now);
-    if let Some(KeyRow { purpose, kid, until, .. }) = rows.iter().find(|row| row.state == KeyState::Next) {
+    if let Some(KeyRow { purpose, kid, until, .. }) =
+        rows.iter().find(|row| row.state == KeyState::Next)
+    {
         let seconds = until.unwrap_or(now).since(now).as_millis().div_ceil(1000);
         let seconds = u64::try_from(seconds).unwrap_or(u64::MAX);
         return Err(KeyFileFault::Waiting { path: purpose.folder(dir), kid: kid.clone(), seconds });
     }
     // Up to the next whole second: a key never signs before its time.
     let from = Timestamp::from_seconds((now + lead + Duration::from_millis(999)).seconds());
-    let signing = SIGNING.into_iter().flat_map(|purpose| BOTH.map(|alg| Wanted::Signing { purpose, alg, from }));
+    let signing = SIGNING
+        .into_iter()
+        .flat_map(|purpose| BOTH.map(|alg| Wanted::Signing { purpose, alg, from }));
     let decryption = KeyKind::ALL.map(|kind| Wanted::Decryption { kind, from: now + SPREAD });
     let added = add(dir, &signing.chain(decryption).collect::<Vec<_>>(), now)?;
     let mut removed = Vec::new();
@@ -248,7 +265,9 @@ const SIGNING: [Purpose; 2] = [Purpose::Tokens, Purpose::Assertion];
 /// A folder of an earlier version has no such folder.
 fn read_if_there<K: Filed>(dir: &Path) -> Result<Vec<K>, KeyFileFault> {
     match read_all(dir) {
-        Err(KeyFileFault::Folder { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+        Err(KeyFileFault::Folder { cause, .. }) if cause.kind() == io::ErrorKind::NotFound => {
+            Ok(Vec::new())
+        }
         outcome => outcome,
     }
 }
@@ -259,7 +278,9 @@ pub fn rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<Ke
     let signing = |purpose: Purpose, ring: &Keyring| -> Vec<KeyRow> {
         let row = |(key, state): (&SigningKey, KeyState)| {
             let (since, until) = match state {
-                KeyState::Current => (key.signs_from, ring.successor(key).map(|next| next.signs_from)),
+                KeyState::Current => {
+                    (key.signs_from, ring.successor(key).map(|next| next.signs_from))
+                }
                 KeyState::Next => (key.created, Some(key.signs_from)),
                 KeyState::Retired { since } => (since, Some(since + HINT_LIFE)),
             };
@@ -273,7 +294,14 @@ pub fn rows(tokens: &Keyring, upstream: &UpstreamKeys, now: Timestamp) -> Vec<Ke
             KeyState::Next => (key.created, Some(key.created + SPREAD)),
             KeyState::Retired { since } => (since, Some(since + KEPT)),
         };
-        KeyRow { purpose: Purpose::Encryption, kid: key.kid.clone(), alg: key.kind.as_str(), state, since, until }
+        KeyRow {
+            purpose: Purpose::Encryption,
+            kid: key.kid.clone(),
+            alg: key.kind.as_str(),
+            state,
+            since,
+            until,
+        }
     });
     let mut rows = signing(Purpose::Tokens, tokens);
     rows.extend(signing(Purpose::Assertion, upstream.assertion()));
@@ -314,7 +342,11 @@ impl Wanted {
 
 fn add(dir: &Path, wanted: &[Wanted], created: Timestamp) -> Result<Vec<Made>, KeyFileFault> {
     // All keys are made before the first is written, so that a failure leaves the folder as it was.
-    let keys = wanted.iter().map(|one| one.make(created)).collect::<Result<Vec<_>, _>>().map_err(KeyFileFault::Generation)?;
+    let keys = wanted
+        .iter()
+        .map(|one| one.make(created))
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(KeyFileFault::Generation)?;
     let mut all = Vec::new();
     for (made, fresh) in keys {
         fresh.write(&made.purpose.folder(dir))?;
@@ -324,8 +356,13 @@ fn add(dir: &Path, wanted: &[Wanted], created: Timestamp) -> Result<Vec<Made>, K
 }
 
 impl Filed for SigningKey {
-    fn read(created: Timestamp, jwk: &PrivateJwk, rest: &mut Rest<'_>) -> Result<Self, KeyFileFault> {
-        let signs_from = rest.seconds("signs_from", "`signs_from` must be a time in Unix seconds")?;
+    fn read(
+        created: Timestamp,
+        jwk: &PrivateJwk,
+        rest: &mut Rest<'_>,
+    ) -> Result<Self, KeyFileFault> {
+        let signs_from =
+            rest.seconds("signs_from", "`signs_from` must be a time in Unix seconds")?;
         Self::parse(jwk, created, signs_from).map_err(|fault| rest.fault(fault))
     }
 
@@ -335,7 +372,11 @@ impl Filed for SigningKey {
 }
 
 impl Filed for DecryptionKey {
-    fn read(created: Timestamp, jwk: &PrivateJwk, rest: &mut Rest<'_>) -> Result<Self, KeyFileFault> {
+    fn read(
+        created: Timestamp,
+        jwk: &PrivateJwk,
+        rest: &mut Rest<'_>,
+    ) -> Result<Self, KeyFileFault> {
         Self::parse(jwk, created).map_err(|fault| rest.fault(fault))
     }
 
@@ -353,5 +394,4 @@ fn decryption_file(kid: &str) -> String {
 }
 
 #[cfg(test)]
-#[path = "keyfiles_tests.rs"]
 mod tests;

@@ -139,7 +139,9 @@ impl Keyring {
             return KeyState::Next;
         }
         match self.successor(key) {
-            Some(successor) if successor.signs_from <= now => KeyState::Retired { since: successor.signs_from },
+            Some(successor) if successor.signs_from <= now => {
+                KeyState::Retired { since: successor.signs_from }
+            }
             Some(_) | None => KeyState::Current,
         }
     }
@@ -161,7 +163,8 @@ pub(crate) mod tests {
     pub(crate) const T0: Timestamp = Timestamp::from_seconds(1_790_000_000);
 
     /// One ring for all tests that don't care which keys they have; it signs from `T0`.
-    pub(crate) static RING: LazyLock<Arc<Keyring>> = LazyLock::new(|| Arc::new(Keyring::ephemeral(T0).unwrap()));
+    pub(crate) static RING: LazyLock<Arc<Keyring>> =
+        LazyLock::new(|| Arc::new(Keyring::ephemeral(T0).unwrap()));
 
     fn at(seconds: u64) -> Timestamp {
         T0 + Duration::from_secs(seconds)
@@ -179,7 +182,12 @@ pub(crate) mod tests {
 
     fn kids(set: &[u8]) -> Vec<String> {
         let set: serde_json::Value = serde_json::from_slice(set).unwrap();
-        set["keys"].as_array().unwrap().iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect()
+        set["keys"]
+            .as_array()
+            .unwrap()
+            .iter()
+            .map(|key| key["kid"].as_str().unwrap().to_owned())
+            .collect()
     }
 
     #[test]
@@ -190,8 +198,13 @@ pub(crate) mod tests {
         let current = |now| ring.current(SigningAlg::ES256, now).unwrap().kid.clone();
         assert_eq!(current(at(1200) - Duration::from_millis(1)), old_kid);
         assert_eq!(current(at(1200)), new_kid);
-        let state = |kid: &str, now| ring.states(now).into_iter().find(|(key, _)| key.kid == kid).unwrap().1;
-        assert_eq!((state(&old_kid, at(0)), state(&new_kid, at(0))), (KeyState::Current, KeyState::Next));
+        let state = |kid: &str, now| {
+            ring.states(now).into_iter().find(|(key, _)| key.kid == kid).unwrap().1
+        };
+        assert_eq!(
+            (state(&old_kid, at(0)), state(&new_kid, at(0))),
+            (KeyState::Current, KeyState::Next)
+        );
         assert_eq!(state(&old_kid, at(1200)), KeyState::Retired { since: at(1200) });
         assert_eq!(state(&new_kid, at(1200)), KeyState::Current);
         assert!(ring.current(SigningAlg::ES256, T0 - Duration::from_secs(1)).is_none());
@@ -220,8 +233,14 @@ pub(crate) mod tests {
 
     #[test]
     fn ring_without_a_current_key_of_each_algorithm_is_refused() {
-        assert_eq!(Keyring::new(vec![ec(T0)], T0).unwrap_err(), KeyringFault::NoCurrent(SigningAlg::RS256));
-        assert_eq!(Keyring::new(vec![rsa(T0), ec(at(1))], T0).unwrap_err(), KeyringFault::NoCurrent(SigningAlg::ES256));
+        assert_eq!(
+            Keyring::new(vec![ec(T0)], T0).unwrap_err(),
+            KeyringFault::NoCurrent(SigningAlg::RS256)
+        );
+        assert_eq!(
+            Keyring::new(vec![rsa(T0), ec(at(1))], T0).unwrap_err(),
+            KeyringFault::NoCurrent(SigningAlg::ES256)
+        );
     }
 
     #[test]
@@ -240,9 +259,13 @@ pub(crate) mod tests {
 
         let ring = Keyring::new(vec![rsa(T0), ec(T0), ec(at(100))], T0).unwrap();
         let hint = ring.sign(SigningAlg::ES256, "JWT", b"{}", T0).await.unwrap();
-        let opened = |set: Vec<u8>| open_jws(&hint, SigningAlg::ES256, &VerificationKeys::from_jwks(&set).unwrap());
+        let opened = |set: Vec<u8>| {
+            open_jws(&hint, SigningAlg::ES256, &VerificationKeys::from_jwks(&set).unwrap())
+        };
         let later = at(24 * 3600);
         assert!(opened(ring.verification_jwks(later)).is_ok());
-        assert!(opened(ring.jwks(later, JWKS_CACHE)).is_err_and(|fault| fault == OpenFault::UnknownKey));
+        assert!(
+            opened(ring.jwks(later, JWKS_CACHE)).is_err_and(|fault| fault == OpenFault::UnknownKey)
+        );
     }
 }

@@ -37,16 +37,29 @@ pub trait Signer: Send + Sync {
     ///
     /// # Errors
     /// `NoKey` or `Signature`.
-    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault>;
+    async fn sign(
+        &self,
+        alg: SigningAlg,
+        typ: &str,
+        payload: &[u8],
+        now: Timestamp,
+    ) -> Result<String, SigningFault>;
 }
 
 #[async_trait]
 impl Signer for Keyring {
-    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault> {
+    async fn sign(
+        &self,
+        alg: SigningAlg,
+        typ: &str,
+        payload: &[u8],
+        now: Timestamp,
+    ) -> Result<String, SigningFault> {
         let key = self.current(alg, now).ok_or(SigningFault::NoKey(alg))?;
         let header = key.header(typ);
         // Room for an RSA-2048 signature: the string grows only for larger keys.
-        let mut token = String::with_capacity(header.len() + payload.len().div_ceil(3) * 4 + 2 + 343);
+        let mut token =
+            String::with_capacity(header.len() + payload.len().div_ceil(3) * 4 + 2 + 343);
         token.push_str(&header);
         token.push('.');
         URL_SAFE_NO_PAD.encode_string(payload, &mut token);
@@ -59,7 +72,13 @@ impl Signer for Keyring {
 
 #[async_trait]
 impl<S: Signer + ?Sized> Signer for Arc<S> {
-    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault> {
+    async fn sign(
+        &self,
+        alg: SigningAlg,
+        typ: &str,
+        payload: &[u8],
+        now: Timestamp,
+    ) -> Result<String, SigningFault> {
         self.as_ref().sign(alg, typ, payload, now).await
     }
 }
@@ -67,7 +86,13 @@ impl<S: Signer + ?Sized> Signer for Arc<S> {
 /// The ring that is swapped when the key folder changes.
 #[async_trait]
 impl Signer for ArcSwap<Keyring> {
-    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault> {
+    async fn sign(
+        &self,
+        alg: SigningAlg,
+        typ: &str,
+        payload: &[u8],
+        now: Timestamp,
+    ) -> Result<String, SigningFault> {
         self.load_full().sign(alg, typ, payload, now).await
     }
 }
@@ -150,7 +175,8 @@ impl Serialize for UserinfoClaims<'_> {
         for (name, value) in self.identity {
             // What an identity source calls `sub` or `aud` must not stand beside ours, where a reader may take
             // either; and a claim without a value is left out (decisions 7).
-            let ours = matches!(name.as_str(), "sub" | "aud" | "exp" | "iat" | "iss" | "nbf" | "jti");
+            let ours =
+                matches!(name.as_str(), "sub" | "aud" | "exp" | "iat" | "iss" | "nbf" | "jti");
             if !ours && !value.is_null() {
                 members.serialize_entry(name, value)?;
             }
@@ -193,8 +219,14 @@ mod tests {
         let set = JwkSet::from_bytes(RING.jwks(T0, JWKS_CACHE)).unwrap();
         let key = *set.get(header["kid"].as_str().unwrap()).first().unwrap(); // R031
         match header["alg"].as_str().unwrap() {
-            "ES256" => josekit::jws::deserialize_compact(token, &ES256.verifier_from_jwk(key).unwrap()).unwrap(),
-            "RS256" => josekit::jws::deserialize_compact(token, &RS256.verifier_from_jwk(key).unwrap()).unwrap(),
+            "ES256" => {
+                josekit::jws::deserialize_compact(token, &ES256.verifier_from_jwk(key).unwrap())
+                    .unwrap()
+            }
+            "RS256" => {
+                josekit::jws::deserialize_compact(token, &RS256.verifier_from_jwk(key).unwrap())
+                    .unwrap()
+            }
             other => panic!("{other}"),
         };
     }
@@ -228,7 +260,8 @@ mod tests {
 
     #[tokio::test]
     async fn another_typ_is_written_as_asked() {
-        let token = RING.sign(SigningAlg::ES256, "token-introspection+jwt", b"{}", T0).await.unwrap();
+        let token =
+            RING.sign(SigningAlg::ES256, "token-introspection+jwt", b"{}", T0).await.unwrap();
         verify(&token);
         assert_eq!(parts(&token).0["typ"], "token-introspection+jwt");
     }
@@ -281,7 +314,10 @@ mod tests {
         let identity = identity.as_object().unwrap();
         let claims = UserinfoClaims { identity, sub: "s", aud: "a", exp: T0, iat: T0, iss: "i" };
         let payload = crate::protocol::json::parse_object(&claims.payload().unwrap()).unwrap(); // refuses duplicates
-        assert_eq!((&payload["sub"], &payload["iss"], &payload["aud"]), (&json!("s"), &json!("i"), &json!("a")));
+        assert_eq!(
+            (&payload["sub"], &payload["iss"], &payload["aud"]),
+            (&json!("s"), &json!("i"), &json!("a"))
+        );
         assert_eq!(payload.len(), 5);
     }
 

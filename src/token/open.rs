@@ -47,7 +47,9 @@ pub enum UnsealFault {
     Compressed,
     #[error("its header demands an extension (crit)")]
     Extension,
-    #[error("its kid names none of our encryption keys of that alg; has the identity provider read /api/v2/client/jwks lately?")]
+    #[error(
+        "its kid names none of our encryption keys of that alg; has the identity provider read /api/v2/client/jwks lately?"
+    )]
     UnknownKey,
     #[error("it does not open with our key, so it was sealed to another, or changed on its way")]
     Broken,
@@ -63,7 +65,12 @@ pub enum UnsealFault {
 ///
 /// # Errors
 /// The first rule that it breaks.
-pub fn open_jwe(compact: &str, sealing: Sealing, keys: &UpstreamKeys, now: Timestamp) -> Result<Secret<String>, UnsealFault> {
+pub fn open_jwe(
+    compact: &str,
+    sealing: Sealing,
+    keys: &UpstreamKeys,
+    now: Timestamp,
+) -> Result<Secret<String>, UnsealFault> {
     if compact.len() > MAX_BYTES {
         return Err(UnsealFault::TooLarge);
     }
@@ -80,7 +87,8 @@ pub fn open_jwe(compact: &str, sealing: Sealing, keys: &UpstreamKeys, now: Times
     }
     let key = find(&header, sealing.alg, keys, now)?;
     let decrypter = key.decrypter(sealing.alg).ok_or(UnsealFault::UnknownKey)?;
-    let (inside, _) = jwe::CONTEXT.deserialize_compact(compact, decrypter).map_err(|_| UnsealFault::Broken)?;
+    let (inside, _) =
+        jwe::CONTEXT.deserialize_compact(compact, decrypter).map_err(|_| UnsealFault::Broken)?;
     jws(inside)
 }
 
@@ -88,7 +96,10 @@ fn bytes(part: &str) -> Option<usize> {
     digest::from_base64url(part).map(|decoded| decoded.len())
 }
 
-fn check_header(header: &Map<String, Value>, Sealing { alg, enc }: Sealing) -> Result<(), UnsealFault> {
+fn check_header(
+    header: &Map<String, Value>,
+    Sealing { alg, enc }: Sealing,
+) -> Result<(), UnsealFault> {
     let text = |name: &str| header.get(name).and_then(Value::as_str);
     // RFC 8725, 3.1: the receiver says which algorithm, not the token. Stops `dir`, RSA1_5, and the CBC encryptions.
     if text("alg") != Some(alg.as_str()) {
@@ -134,5 +145,4 @@ fn jws(inside: Vec<u8>) -> Result<Secret<String>, UnsealFault> {
 }
 
 #[cfg(test)]
-#[path = "open_tests.rs"]
 pub(crate) mod tests;

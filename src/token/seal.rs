@@ -78,7 +78,9 @@ impl EncryptionKey {
     /// # Errors
     /// OpenSSL failed.
     pub fn seal(&self, jws: &str) -> Result<String, SealFault> {
-        jwe::CONTEXT.serialize_compact(jws.as_bytes(), &self.header, self.encrypter.as_ref()).map_err(|_| SealFault)
+        jwe::CONTEXT
+            .serialize_compact(jws.as_bytes(), &self.header, self.encrypter.as_ref())
+            .map_err(|_| SealFault)
     }
 
     /// Encrypts as [`Self::seal`] does, to a token that the holder of `mark` recognizes by [`Mark::is_on`].
@@ -93,14 +95,19 @@ impl EncryptionKey {
     fn marked(&self, jws: &str, mark: &Mark<'_>) -> Option<String> {
         let content = jwe::CONTEXT.get_content_encryption(ContentEncryption::A256GCM.as_str())?;
         let mut header = self.header.clone();
-        let agreed = self.encrypter.compute_content_encryption_key(content, &self.header, &mut header).ok()?;
+        let agreed = self
+            .encrypter
+            .compute_content_encryption_key(content, &self.header, &mut header)
+            .ok()?;
         let key = agreed.unwrap_or_else(|| random_bytes(content.key_len()).into());
-        let encrypted_key = self.encrypter.encrypt(&key, &self.header, &mut header).ok()?.unwrap_or_default();
+        let encrypted_key =
+            self.encrypter.encrypt(&key, &self.header, &mut header).ok()?.unwrap_or_default();
         header.set_algorithm(self.encrypter.algorithm().name());
         let header = digest::base64url(&serde_json::to_vec(header.claims_set()).ok()?);
         let encrypted_key = digest::base64url(&encrypted_key);
         let vector = mark.vector(&header, &encrypted_key);
-        let (ciphertext, tag) = content.encrypt(&key, Some(&vector), jws.as_bytes(), header.as_bytes()).ok()?;
+        let (ciphertext, tag) =
+            content.encrypt(&key, Some(&vector), jws.as_bytes(), header.as_bytes()).ok()?;
         let (ciphertext, tag) = (digest::base64url(&ciphertext), digest::base64url(&tag?));
         Some(format!("{header}.{encrypted_key}.{}.{ciphertext}.{tag}", digest::base64url(&vector)))
     }
@@ -119,11 +126,15 @@ impl EncryptionKey {
         }
         let fitting: &[EncryptionAlg] = match (text("kty"), text("crv")) {
             (Some("EC"), Some("P-256")) | (Some("OKP"), Some("X25519")) => &[EncryptionAlg::EcdhEs],
-            (Some("RSA"), None) if is_sound_rsa(text("n").unwrap_or_default(), text("e").unwrap_or_default()) => {
+            (Some("RSA"), None)
+                if is_sound_rsa(text("n").unwrap_or_default(), text("e").unwrap_or_default()) =>
+            {
                 &[EncryptionAlg::RsaOaep256, EncryptionAlg::RsaOaep]
             }
             (Some("RSA"), None) => {
-                return Err("is an RSA key under 2048 or over 8192 bits, or its e is even, 1 or over 64 bits, or it is damaged");
+                return Err(
+                    "is an RSA key under 2048 or over 8192 bits, or its e is even, 1 or over 64 bits, or it is damaged",
+                );
             }
             _ => return Err("is neither an EC key on P-256, an X25519 key, nor an RSA key"),
         };
@@ -132,22 +143,33 @@ impl EncryptionKey {
             Some(named) => fitting.iter().copied().filter(|alg| named == alg.as_str()).collect(),
         };
         if fitting.is_empty() {
-            return Err("names an alg that is not one of ECDH-ES, RSA-OAEP-256 and RSA-OAEP, or not of its type");
+            return Err(
+                "names an alg that is not one of ECDH-ES, RSA-OAEP-256 and RSA-OAEP, or not of its type",
+            );
         }
         // R041: the header names the key, so it must have a name.
-        let kid = text("kid").filter(|kid| (1..=255).contains(&kid.len())).ok_or("has no kid, or one over 255 characters")?;
+        let kid = text("kid")
+            .filter(|kid| (1..=255).contains(&kid.len()))
+            .ok_or("has no kid, or one over 255 characters")?;
         let rank = u8::from(!jwk.contains_key("use")) * 2 + u8::from(!jwk.contains_key("alg"));
         fitting
             .into_iter()
-            .map(|alg| Self::new(alg, kid, rank, jwk).ok_or("is damaged: nothing can be encrypted to it"))
+            .map(|alg| {
+                Self::new(alg, kid, rank, jwk).ok_or("is damaged: nothing can be encrypted to it")
+            })
             .collect()
     }
 
     /// Proven by sealing once, so that a login does not find out.
     fn new(alg: EncryptionAlg, kid: &str, rank: u8, jwk: &Map<String, Value>) -> Option<Self> {
         // Only the key itself: `use`, `key_ops` and `alg` have been judged.
-        let material = jwk.iter().filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
-        let material = Jwk::from_map(material.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>()).ok()?;
+        let material = jwk
+            .iter()
+            .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
+        let material = Jwk::from_map(
+            material.map(|(name, value)| (name.clone(), value.clone())).collect::<Map<_, _>>(),
+        )
+        .ok()?;
         let encrypter: Box<dyn JweEncrypter> = match alg {
             EncryptionAlg::EcdhEs => Box::new(ECDH_ES.encrypter_from_jwk(&material).ok()?),
             EncryptionAlg::RsaOaep256 => Box::new(RSA_OAEP_256.encrypter_from_jwk(&material).ok()?),
@@ -191,12 +213,18 @@ impl Mark<'_> {
             return false;
         };
         let vector = digest::from_base64url(vector).unwrap_or_default();
-        sealed.len() <= LONGEST_MARKED && digest::equal(&vector, &self.vector(header, encrypted_key))
+        sealed.len() <= LONGEST_MARKED
+            && digest::equal(&vector, &self.vector(header, encrypted_key))
     }
 
     /// The header holds the ephemeral key of ECDH-ES, so that no two tokens share both.
     fn vector(&self, header: &str, encrypted_key: &str) -> [u8; VECTOR] {
-        let parts = [b"logout hint".as_slice(), self.audience.as_str().as_bytes(), header.as_bytes(), encrypted_key.as_bytes()];
+        let parts = [
+            b"logout hint".as_slice(),
+            self.audience.as_str().as_bytes(),
+            header.as_bytes(),
+            encrypted_key.as_bytes(),
+        ];
         let [vector @ .., _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _, _] =
             digest::hmac_parts(self.key.reveal().as_bytes(), &parts);
         vector
@@ -214,8 +242,11 @@ fn operations_allow(jwk: &Map<String, Value>) -> bool {
     let Some(operations) = jwk.get("key_ops") else { return true };
     let Some(operations) = operations.as_array() else { return false };
     let is_rsa = jwk.get("kty").is_some_and(|kty| kty == "RSA");
-    let serving: &[&str] = if is_rsa { &["encrypt", "wrapKey"] } else { &["deriveKey", "deriveBits"] };
-    let serves = |operation: &Value| operation.as_str().is_some_and(|operation| serving.contains(&operation));
+    let serving: &[&str] =
+        if is_rsa { &["encrypt", "wrapKey"] } else { &["deriveKey", "deriveBits"] };
+    let serves = |operation: &Value| {
+        operation.as_str().is_some_and(|operation| serving.contains(&operation))
+    };
     operations.iter().any(serves) || (operations.is_empty() && !is_rsa)
 }
 
@@ -226,5 +257,4 @@ impl std::fmt::Debug for EncryptionKey {
 }
 
 #[cfg(test)]
-#[path = "seal_tests.rs"]
 pub(super) mod tests;

@@ -25,11 +25,15 @@ const EPHEMERAL_RSA_BITS: u32 = 2048;
 pub enum KeyFault {
     #[error("the key is neither an EC key on P-256 nor an RSA key")]
     Kind,
-    #[error("the private key is incomplete, damaged, meant for another use, or an RSA key under 2048 bits")]
+    #[error(
+        "the private key is incomplete, damaged, meant for another use, or an RSA key under 2048 bits"
+    )]
     Unusable,
     #[error("the public half of the key does not belong to its private half")]
     Halves,
-    #[error("the member `kid` is not the key's RFC 7638 thumbprint, so the file was edited or mixed up")]
+    #[error(
+        "the member `kid` is not the key's RFC 7638 thumbprint, so the file was edited or mixed up"
+    )]
     Kid,
     #[error("OpenSSL could not generate a key")]
     Generation,
@@ -55,7 +59,11 @@ impl SigningKey {
     ///
     /// # Errors
     /// Any [`KeyFault`] but `Generation`.
-    pub fn parse(private: &PrivateJwk, created: Timestamp, signs_from: Timestamp) -> Result<Self, KeyFault> {
+    pub fn parse(
+        private: &PrivateJwk,
+        created: Timestamp,
+        signs_from: Timestamp,
+    ) -> Result<Self, KeyFault> {
         let members = private.reveal();
         let (alg, public) = public_half(members)?;
         let kid = thumbprint(&public);
@@ -83,7 +91,11 @@ impl SigningKey {
     /// `base64url` of the JOSE header that this key puts on a token of that `typ`.
     #[must_use]
     pub fn header(&self, typ: &str) -> std::borrow::Cow<'_, str> {
-        if typ == "JWT" { (&self.jwt_header).into() } else { encoded_header(self.alg, typ, &self.kid).into() }
+        if typ == "JWT" {
+            (&self.jwt_header).into()
+        } else {
+            encoded_header(self.alg, typ, &self.kid).into()
+        }
     }
 
     /// The raw JWS signature over `signing_input` (RFC 7515, 5.1); `None` if the cryptographic library fails.
@@ -127,7 +139,9 @@ fn generate_with(alg: SigningAlg, rsa_bits: u32) -> Result<PrivateJwk, KeyFault>
 
 /// Exactly the members that make the public key (RFC 7638, 3.2), in lexicographic order. Picking them, rather than
 /// removing the private ones, is what keeps `d` out of a key set.
-pub(super) fn public_half(members: &Map<String, Value>) -> Result<(SigningAlg, Map<String, Value>), KeyFault> {
+pub(super) fn public_half(
+    members: &Map<String, Value>,
+) -> Result<(SigningAlg, Map<String, Value>), KeyFault> {
     let text = |name: &str| members.get(name).and_then(Value::as_str);
     let (alg, names): (_, &[&str]) = match (text("kty"), text("crv")) {
         (Some("EC"), Some("P-256")) => (SigningAlg::ES256, &["crv", "kty", "x", "y"]),
@@ -151,18 +165,30 @@ pub(super) fn thumbprint(public: &Map<String, Value>) -> String {
 fn signer(alg: SigningAlg, members: &Map<String, Value>) -> Result<Box<dyn JwsSigner>, KeyFault> {
     let jwk = Jwk::from_map(members.clone()).map_err(|_| KeyFault::Unusable)?;
     match alg {
-        SigningAlg::ES256 => ES256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>),
-        SigningAlg::RS256 => RS256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>),
+        SigningAlg::ES256 => {
+            ES256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>)
+        }
+        SigningAlg::RS256 => {
+            RS256.signer_from_jwk(&jwk).map(|signer| Box::new(signer) as Box<dyn JwsSigner>)
+        }
     }
     .map_err(|_| KeyFault::Unusable)
 }
 
 /// A key set whose key does not verify what the hub signs would end every login at every service provider.
-fn prove(alg: SigningAlg, signer: &dyn JwsSigner, public: &Map<String, Value>) -> Result<(), KeyFault> {
+fn prove(
+    alg: SigningAlg,
+    signer: &dyn JwsSigner,
+    public: &Map<String, Value>,
+) -> Result<(), KeyFault> {
     let jwk = Jwk::from_map(public.clone()).map_err(|_| KeyFault::Unusable)?;
     let verifier: Box<dyn JwsVerifier> = match alg {
-        SigningAlg::ES256 => Box::new(ES256.verifier_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
-        SigningAlg::RS256 => Box::new(RS256.verifier_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?),
+        SigningAlg::ES256 => {
+            Box::new(ES256.verifier_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+        }
+        SigningAlg::RS256 => {
+            Box::new(RS256.verifier_from_jwk(&jwk).map_err(|_| KeyFault::Unusable)?)
+        }
     };
     let probe = b"passerelle";
     let signature = signer.sign(probe).map_err(|_| KeyFault::Unusable)?;
@@ -191,7 +217,8 @@ mod tests {
     #[test]
     fn kid_is_the_thumbprint_of_rfc_7638_3_1() {
         let n = "0vx7agoebGcQSuuPiLJXZptN9nndrQmbXEps2aiAFbWhM78LhWx4cbbfAAtVT86zwu1RK7aPFFxuhDR1L6tSoc_BJECPebWKRXjBZCiFV4n3oknjhMstn64tZ_2W-5JsGY4Hc5n9yBXArwl93lqt7_RN5w6Cf0h4QyQ5v-65YGjQR0_FDW2QvzqY368QQMicAtaSqzs8KJZgnYb9c7d0zgdAZHzu6qMQvRL5hajrn1n91CbOpbISD08qNLyrdkt-bFTWhAI4vMQFh6WeZu0fM4lFd2NcRwr3XPksINHaQ-G_xBniIqbw0Ls1jF44-csFCur-kEgU8awapJzKnqDKgw";
-        let public = json!({ "kty": "RSA", "n": n, "e": "AQAB", "alg": "RS256", "kid": "2011-04-29" });
+        let public =
+            json!({ "kty": "RSA", "n": n, "e": "AQAB", "alg": "RS256", "kid": "2011-04-29" });
         let (_, public) = public_half(public.as_object().unwrap()).unwrap();
         assert_eq!(thumbprint(&public), "NzbLsXh8uDCcd-6MNwXF4W_7noWXFZAfHkxZsRGC9Xs");
     }
@@ -217,7 +244,8 @@ mod tests {
             let (_, public) = public_half(jwk.reveal()).unwrap();
             8 * digest::from_base64url(public["n"].as_str().unwrap()).unwrap().len()
         };
-        let (new, former) = (generate(SigningAlg::RS256).unwrap(), generate_ephemeral(SigningAlg::RS256).unwrap());
+        let (new, former) =
+            (generate(SigningAlg::RS256).unwrap(), generate_ephemeral(SigningAlg::RS256).unwrap());
         assert_eq!((bits(&new), bits(&former)), (3072, 2048));
         assert!(parse(&new).is_ok() && parse(&former).is_ok());
     }

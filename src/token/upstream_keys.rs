@@ -51,7 +51,9 @@ impl UpstreamKeys {
     pub(super) fn unchecked(mut decryption: Vec<DecryptionKey>, assertion: Keyring) -> Self {
         // The kid breaks ties, so that all nodes publish the same key.
         let place = |key: &DecryptionKey| KeyKind::ALL.iter().position(|kind| *kind == key.kind);
-        decryption.sort_by(|a, b| place(a).cmp(&place(b)).then(b.created.cmp(&a.created)).then(a.kid.cmp(&b.kid)));
+        decryption.sort_by(|a, b| {
+            place(a).cmp(&place(b)).then(b.created.cmp(&a.created)).then(a.kid.cmp(&b.kid))
+        });
         Self { decryption, assertion }
     }
 
@@ -67,7 +69,10 @@ impl UpstreamKeys {
     /// Only if OpenSSL can't generate keys.
     pub fn ephemeral(now: Timestamp) -> Result<Self, KeyringFault> {
         let fresh = |family| DecryptionKey::parse(&signing_key::generate_ephemeral(family)?, now);
-        let decryption = [SigningAlg::ES256, SigningAlg::RS256].into_iter().map(fresh).collect::<Result<_, KeyFault>>()?;
+        let decryption = [SigningAlg::ES256, SigningAlg::RS256]
+            .into_iter()
+            .map(fresh)
+            .collect::<Result<_, KeyFault>>()?;
         Ok(Self::unchecked(decryption, Keyring::ephemeral(now)?))
     }
 
@@ -80,7 +85,10 @@ impl UpstreamKeys {
     /// The key set that identity providers read: `{"keys":[…]}`, each with `kid`, `use` and `alg`.
     #[must_use]
     pub fn jwks(&self, now: Timestamp) -> Vec<u8> {
-        let sealing = KeyKind::ALL.into_iter().filter_map(|kind| self.published(kind, now)).flat_map(DecryptionKey::public_jwks);
+        let sealing = KeyKind::ALL
+            .into_iter()
+            .filter_map(|kind| self.published(kind, now))
+            .flat_map(DecryptionKey::public_jwks);
         let signing = self.assertion.published(now, ASSERTION_LIFE + JWKS_CACHE);
         let all: Vec<&str> = sealing.chain(signing).collect();
         format!("{{\"keys\":[{}]}}", all.join(",")).into_bytes()
@@ -116,7 +124,9 @@ impl UpstreamKeys {
 
     /// The newest whose time has come; the very first has no predecessor to wait for.
     fn published(&self, kind: KeyKind, now: Timestamp) -> Option<&DecryptionKey> {
-        self.of_kind(kind).find(|key| key.created + SPREAD <= now).or_else(|| self.of_kind(kind).last())
+        self.of_kind(kind)
+            .find(|key| key.created + SPREAD <= now)
+            .or_else(|| self.of_kind(kind).last())
     }
 
     fn state(&self, key: &DecryptionKey, now: Timestamp) -> KeyState {
@@ -153,9 +163,22 @@ pub(crate) mod tests {
     #[test]
     fn key_set_says_what_each_key_is_for_and_names_each_once() {
         let set = set(&KEYS, T0);
-        let told: Vec<_> = set.iter().map(|key| (key["use"].as_str().unwrap(), key["alg"].as_str().unwrap())).collect();
-        assert_eq!(told, [("enc", "ECDH-ES"), ("enc", "RSA-OAEP-256"), ("enc", "RSA-OAEP"), ("sig", "ES256"), ("sig", "RS256")]);
-        let kids: std::collections::BTreeSet<_> = set.iter().map(|key| key["kid"].as_str().unwrap()).collect();
+        let told: Vec<_> = set
+            .iter()
+            .map(|key| (key["use"].as_str().unwrap(), key["alg"].as_str().unwrap()))
+            .collect();
+        assert_eq!(
+            told,
+            [
+                ("enc", "ECDH-ES"),
+                ("enc", "RSA-OAEP-256"),
+                ("enc", "RSA-OAEP"),
+                ("sig", "ES256"),
+                ("sig", "RS256")
+            ]
+        );
+        let kids: std::collections::BTreeSet<_> =
+            set.iter().map(|key| key["kid"].as_str().unwrap()).collect();
         assert_eq!(kids.len(), set.len());
         for private in ["d", "p", "q", "dp", "dq", "qi", "k"] {
             assert!(set.iter().all(|key| key.get(private).is_none()), "{private}");
@@ -174,7 +197,12 @@ pub(crate) mod tests {
         let (old, new) = (ec(T0), ec(made));
         let (old_kid, new_kid) = (old.kid.clone(), new.kid.clone());
         let keys = UpstreamKeys::unchecked(vec![old, new], Keyring::unchecked(Vec::new()));
-        let published = |now| set(&keys, now).iter().map(|key| key["kid"].as_str().unwrap().to_owned()).collect::<Vec<_>>();
+        let published = |now| {
+            set(&keys, now)
+                .iter()
+                .map(|key| key["kid"].as_str().unwrap().to_owned())
+                .collect::<Vec<_>>()
+        };
         let turn = made + SPREAD;
         let moment = Duration::from_millis(1);
         assert_eq!(published(T0), [old_kid.as_str()], "the first waits for nobody");

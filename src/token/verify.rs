@@ -36,7 +36,9 @@ pub enum OpenFault {
     TooLarge,
     #[error("it is encrypted (JWE), and only a signed one (JWS) is registered")]
     Encrypted,
-    #[error("it is not a compact JWS: three parts of base64url, header and payload each a JSON object without repeated members")]
+    #[error(
+        "it is not a compact JWS: three parts of base64url, header and payload each a JSON object without repeated members"
+    )]
     Malformed,
     #[error("its alg is not the registered one")]
     Algorithm,
@@ -56,7 +58,11 @@ pub enum OpenFault {
 ///
 /// # Errors
 /// The first rule that it breaks.
-pub fn open_jws(compact: &str, alg: SigningAlg, keys: &VerificationKeys) -> Result<Opened, OpenFault> {
+pub fn open_jws(
+    compact: &str,
+    alg: SigningAlg,
+    keys: &VerificationKeys,
+) -> Result<Opened, OpenFault> {
     if compact.len() > MAX_BYTES {
         return Err(OpenFault::TooLarge);
     }
@@ -68,7 +74,8 @@ pub fn open_jws(compact: &str, alg: SigningAlg, keys: &VerificationKeys) -> Resu
     check_header(&header, alg)?;
     let claims = object(payload_part)?;
     let signature = digest::from_base64url(signature_part).ok_or(OpenFault::Malformed)?;
-    let message = compact.get(..header_part.len() + 1 + payload_part.len()).ok_or(OpenFault::Malformed)?;
+    let message =
+        compact.get(..header_part.len() + 1 + payload_part.len()).ok_or(OpenFault::Malformed)?;
     let key = keys.find(&header, alg)?;
     key.verifier.verify(message.as_bytes(), &signature).map_err(|_| OpenFault::Signature)?;
     Ok(Opened { header, claims })
@@ -154,7 +161,9 @@ impl VerificationKeys {
         for (place, jwk) in jwks.iter().enumerate() {
             let read = if place < MAX_KEYS { Key::from_jwk(jwk) } else { Err(Unfit::Surplus) };
             match read {
-                Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => keys.push(key),
+                Ok((key, material)) if seen.insert((key.kid.clone(), material.clone())) => {
+                    keys.push(key)
+                }
                 Ok(_) => *skipped.entry(Unfit::Repeated).or_default() += 1,
                 Err(unfit) => *skipped.entry(unfit).or_default() += 1,
             }
@@ -208,7 +217,10 @@ impl VerificationKeys {
             Some(Value::String(kid)) => Some(kid.as_str()),
             Some(_) => return Err(OpenFault::Malformed),
         };
-        let mut fitting = self.keys.iter().filter(|key| key.alg == alg && (kid.is_none() || key.kid.as_deref() == kid));
+        let mut fitting = self
+            .keys
+            .iter()
+            .filter(|key| key.alg == alg && (kid.is_none() || key.kid.as_deref() == kid));
         match (fitting.next(), fitting.next()) {
             (Some(key), None) => Ok(key),
             (None, _) => Err(OpenFault::UnknownKey),
@@ -228,7 +240,8 @@ impl Key {
             return Err(Unfit::Secret);
         }
         let for_signatures = jwk.get("use").is_none_or(|purpose| purpose == "sig");
-        let operations = |ops: &Value| ops.as_array().is_some_and(|ops| ops.iter().any(|op| op == "verify"));
+        let operations =
+            |ops: &Value| ops.as_array().is_some_and(|ops| ops.iter().any(|op| op == "verify"));
         if !for_signatures || !jwk.get("key_ops").is_none_or(operations) {
             return Err(Unfit::OtherUse);
         }
@@ -242,13 +255,20 @@ impl Key {
             return Err(Unfit::OtherAlgorithm);
         }
         // Only the key itself: given a `kid`, josekit would demand it in every token.
-        let material = jwk.iter().filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
-        let material: Map<_, _> = material.map(|(name, value)| (name.clone(), value.clone())).collect();
+        let material = jwk
+            .iter()
+            .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
+        let material: Map<_, _> =
+            material.map(|(name, value)| (name.clone(), value.clone())).collect();
         let written = Value::Object(material.clone()).to_string();
         let material = Jwk::from_map(material).map_err(|_| Unfit::Malformed)?;
         let verifier: Box<dyn JwsVerifier> = match alg {
-            SigningAlg::ES256 => Box::new(ES256.verifier_from_jwk(&material).map_err(|_| Unfit::Malformed)?),
-            SigningAlg::RS256 => Box::new(RS256.verifier_from_jwk(&material).map_err(|_| Unfit::Malformed)?),
+            SigningAlg::ES256 => {
+                Box::new(ES256.verifier_from_jwk(&material).map_err(|_| Unfit::Malformed)?)
+            }
+            SigningAlg::RS256 => {
+                Box::new(RS256.verifier_from_jwk(&material).map_err(|_| Unfit::Malformed)?)
+            }
         };
         Ok((Self { kid: text("kid").map(str::to_owned), alg, verifier }, written))
     }
@@ -258,8 +278,9 @@ impl Key {
 /// everybody signs, and reads what is sealed; a huge one makes each verification as dear as a signature.
 pub(super) fn is_sound_rsa(n: &str, e: &str) -> bool {
     let modulus = digest::from_base64url(n).is_some_and(|n| (2048..=8192).contains(&bits(&n)));
-    let exponent =
-        digest::from_base64url(e).is_some_and(|e| e.last().is_some_and(|last| last & 1 == 1) && (2..=64).contains(&bits(&e)));
+    let exponent = digest::from_base64url(e).is_some_and(|e| {
+        e.last().is_some_and(|last| last & 1 == 1) && (2..=64).contains(&bits(&e))
+    });
     modulus && exponent
 }
 
@@ -298,7 +319,12 @@ pub enum TimeFault {
 ///
 /// # Errors
 /// The first claim that is wrong.
-pub fn check_times(claims: &Map<String, Value>, expiry: Expiry, now: Timestamp, tolerance: Duration) -> Result<(), TimeFault> {
+pub fn check_times(
+    claims: &Map<String, Value>,
+    expiry: Expiry,
+    now: Timestamp,
+    tolerance: Duration,
+) -> Result<(), TimeFault> {
     match numeric_date(claims, "exp")? {
         Some(expires_at) if expires_at + tolerance <= now => return Err(TimeFault::Expired),
         None if expiry == Expiry::Required => return Err(TimeFault::Malformed),
@@ -317,10 +343,20 @@ pub fn check_times(claims: &Map<String, Value>, expiry: Expiry, now: Timestamp, 
 ///
 /// # Errors
 /// `Malformed` when it is there and is no such number.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "the range is checked first")]
-pub fn numeric_date(claims: &Map<String, Value>, name: &str) -> Result<Option<Timestamp>, TimeFault> {
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "the range is checked first"
+)]
+pub fn numeric_date(
+    claims: &Map<String, Value>,
+    name: &str,
+) -> Result<Option<Timestamp>, TimeFault> {
     let Some(value) = claims.get(name) else { return Ok(None) };
-    let seconds = value.as_f64().filter(|seconds| (0.0..1e13).contains(seconds)).ok_or(TimeFault::Malformed)?;
+    let seconds = value
+        .as_f64()
+        .filter(|seconds| (0.0..1e13).contains(seconds))
+        .ok_or(TimeFault::Malformed)?;
     Ok(Some(Timestamp::from_millis((seconds * 1000.0) as u64)))
 }
 
@@ -335,5 +371,4 @@ pub fn names_audience(claims: &Map<String, Value>, audience: &str) -> bool {
 }
 
 #[cfg(test)]
-#[path = "verify_tests.rs"]
 mod tests;

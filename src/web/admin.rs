@@ -13,7 +13,9 @@ use std::time::Duration;
 use actix_web::body::BoxBody;
 use actix_web::dev::{HttpServiceFactory, ServiceRequest};
 use actix_web::http::StatusCode;
-use actix_web::http::header::{ALLOW, AUTHORIZATION, CACHE_CONTROL, HeaderMap, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE};
+use actix_web::http::header::{
+    ALLOW, AUTHORIZATION, CACHE_CONTROL, HeaderMap, HeaderName, RETRY_AFTER, WWW_AUTHENTICATE,
+};
 use actix_web::middleware::{Next, from_fn};
 use actix_web::web::{self, Data};
 use actix_web::{HttpRequest, HttpResponse, HttpResponseBuilder};
@@ -154,7 +156,10 @@ impl Admin {
 
     fn admit(&self, headers: &HeaderMap) -> Result<(), ErrorCode> {
         let token = self.token.as_ref().ok_or(ErrorCode::AdminOff)?;
-        let sent = headers.get(AUTHORIZATION).and_then(|value| value.to_str().ok()).and_then(|value| value.split_once(' '));
+        let sent = headers
+            .get(AUTHORIZATION)
+            .and_then(|value| value.to_str().ok())
+            .and_then(|value| value.split_once(' '));
         // RFC 9110, 11.1: the scheme's name has no case.
         let sent = sent.filter(|(scheme, _)| scheme.eq_ignore_ascii_case("bearer"));
         self.prove(token, sent.map(|(_, sent)| sent))
@@ -162,8 +167,13 @@ impl Admin {
 
     /// Hashes are compared, so that not even the length is told.
     fn prove(&self, token: &[u8; 32], sent: Option<&str>) -> Result<(), ErrorCode> {
-        let proven = sent.is_some_and(|sent| digest::equal(&digest::sha256(sent.as_bytes()), token));
-        if proven { Ok(()) } else { Err(self.mistakes.authentication_failed(None, ErrorCode::AdminToken).0) }
+        let proven =
+            sent.is_some_and(|sent| digest::equal(&digest::sha256(sent.as_bytes()), token));
+        if proven {
+            Ok(())
+        } else {
+            Err(self.mistakes.authentication_failed(None, ErrorCode::AdminToken).0)
+        }
     }
 
     fn tell_refusal(&self, code: ErrorCode) {
@@ -173,8 +183,12 @@ impl Admin {
 
     fn refuse(&self, code: ErrorCode) -> HttpResponse {
         let header = match code {
-            ErrorCode::TooManyMistakes => Some((RETRY_AFTER, self.mistakes.retry_after().to_string())),
-            ErrorCode::AdminToken => Some((WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"".to_owned())),
+            ErrorCode::TooManyMistakes => {
+                Some((RETRY_AFTER, self.mistakes.retry_after().to_string()))
+            }
+            ErrorCode::AdminToken => {
+                Some((WWW_AUTHENTICATE, "Bearer error=\"invalid_token\"".to_owned()))
+            }
             _ => None,
         };
         refused(code, Vec::new(), header)
@@ -208,17 +222,28 @@ pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
         }
     });
     let otherwise = |allow: &'static str| {
-        web::to(move || async move { refused(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned()))) })
+        web::to(move || async move {
+            refused(ErrorCode::MethodNotAllowed, Vec::new(), Some((ALLOW, allow.to_owned())))
+        })
     };
     web::scope("/admin")
         .app_data(Data::from(admin))
         .wrap(guarded)
         .service(web::resource("/connectors").get(connectors).default_service(otherwise("GET")))
-        .service(web::resource("/blocks").get(blocks).post(block).default_service(otherwise("GET, POST")))
+        .service(
+            web::resource("/blocks")
+                .get(blocks)
+                .post(block)
+                .default_service(otherwise("GET, POST")),
+        )
         .service(web::resource("/blocks/{id}").delete(unblock).default_service(otherwise("DELETE")))
         .service(web::resource("/keys/reload").post(reload_keys).default_service(otherwise("POST")))
-        .service(web::resource("/sign-in").post(entering::sign_in).default_service(otherwise("POST")))
-        .service(web::resource("/sign-out").post(entering::sign_out).default_service(otherwise("POST")))
+        .service(
+            web::resource("/sign-in").post(entering::sign_in).default_service(otherwise("POST")),
+        )
+        .service(
+            web::resource("/sign-out").post(entering::sign_out).default_service(otherwise("POST")),
+        )
         .configure(window::configure)
         .default_service(web::to(|| async { refused(ErrorCode::NotFound, Vec::new(), None) }))
 }
@@ -226,7 +251,10 @@ pub fn scope(admin: Arc<Admin>) -> impl HttpServiceFactory {
 async fn connectors(admin: Data<Admin>) -> HttpResponse {
     json(
         StatusCode::OK,
-        &ConnectorList { connectors: admin.connectors.overview(), orphaned_blocks: admin.connectors.orphaned_blocks() },
+        &ConnectorList {
+            connectors: admin.connectors.overview(),
+            orphaned_blocks: admin.connectors.orphaned_blocks(),
+        },
     )
 }
 
@@ -242,7 +270,10 @@ async fn reload_keys(admin: Data<Admin>) -> HttpResponse {
 
 async fn blocks(admin: Data<Admin>) -> HttpResponse {
     let of_connectors = admin.connectors.overview().into_iter().flat_map(|row| row.blocks);
-    json(StatusCode::OK, &BlockList { blocks: of_connectors.chain(admin.connectors.orphaned_blocks()).collect() })
+    json(
+        StatusCode::OK,
+        &BlockList { blocks: of_connectors.chain(admin.connectors.orphaned_blocks()).collect() },
+    )
 }
 
 async fn block(admin: Data<Admin>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
@@ -281,12 +312,20 @@ async fn unblock(admin: Data<Admin>, request: HttpRequest, id: web::Path<String>
 async fn read(payload: web::Payload) -> Result<NewBlock, (ErrorCode, Vec<String>)> {
     let body = tokio::time::timeout(PATIENCE, payload.to_bytes_limited(BODY)).await;
     let body = body.map_err(|_| (ErrorCode::RequestTimeout, Vec::new()))?;
-    let body = body.map_err(|_| (ErrorCode::PayloadTooLarge, vec![format!("the body may have {BODY} bytes")]))?;
-    let body = body.map_err(|_| (ErrorCode::AdminMalformed, vec!["the body broke off".to_owned()]))?;
-    let no_object =
-        |_| (ErrorCode::AdminMalformed, vec!["it must be one JSON object, in which no member is named twice".to_owned()]);
+    let body = body.map_err(|_| {
+        (ErrorCode::PayloadTooLarge, vec![format!("the body may have {BODY} bytes")])
+    })?;
+    let body =
+        body.map_err(|_| (ErrorCode::AdminMalformed, vec!["the body broke off".to_owned()]))?;
+    let no_object = |_| {
+        (
+            ErrorCode::AdminMalformed,
+            vec!["it must be one JSON object, in which no member is named twice".to_owned()],
+        )
+    };
     let object = parse_object(&body).map_err(no_object)?;
-    serde_json::from_value(Value::Object(object)).map_err(|error| (ErrorCode::AdminMalformed, vec![error.to_string()]))
+    serde_json::from_value(Value::Object(object))
+        .map_err(|error| (ErrorCode::AdminMalformed, vec![error.to_string()]))
 }
 
 fn why(unset: Unset) -> (ErrorCode, Vec<String>) {
@@ -296,14 +335,19 @@ fn why(unset: Unset) -> (ErrorCode, Vec<String>) {
             (ErrorCode::BlockConnector, vec![format!("known: {}", known.join(", "))])
         }
         Unset::UnknownServiceProvider => (ErrorCode::BlockServiceProvider, Vec::new()),
-        Unset::Flawed(flaws) => (ErrorCode::BlockFlawed, flaws.iter().map(ToString::to_string).collect()),
+        Unset::Flawed(flaws) => {
+            (ErrorCode::BlockFlawed, flaws.iter().map(ToString::to_string).collect())
+        }
         Unset::Unchanged(unchanged) => why_unchanged(unchanged),
     }
 }
 
 fn why_unchanged(unchanged: Unchanged) -> (ErrorCode, Vec<String>) {
     match unchanged {
-        Unchanged::TooMany(why) => (ErrorCode::TooManyBlocks, vec![format!("{why}; mend: lift those that are no longer needed")]),
+        Unchanged::TooMany(why) => (
+            ErrorCode::TooManyBlocks,
+            vec![format!("{why}; mend: lift those that are no longer needed")],
+        ),
         Unchanged::Away(why) => {
             let mend = "mend: look at `passerelle idp list` when the store answers again, and repeat what is missing there";
             (ErrorCode::StoreUnavailable, vec![format!("nothing was changed: {why}; {mend}")])
@@ -315,7 +359,10 @@ fn why_unchanged(unchanged: Unchanged) -> (ErrorCode, Vec<String>) {
 /// One line for each change: this is what an operator will be asked about.
 fn tell(request: &HttpRequest, row: &BlockRow, what: &'static str) {
     let peer = request.peer_addr().map(|peer| peer.to_string());
-    let service_providers = row.service_providers.as_ref().map(|some| some.iter().map(ToString::to_string).collect::<Vec<_>>());
+    let service_providers = row
+        .service_providers
+        .as_ref()
+        .map(|some| some.iter().map(ToString::to_string).collect::<Vec<_>>());
     tracing::warn!(
         who = "admin token",
         peer,
@@ -332,7 +379,8 @@ fn tell(request: &HttpRequest, row: &BlockRow, what: &'static str) {
 /// By command a block is for everyone or for one.
 fn audit(admin: &Admin, name: Name, row: &BlockRow) {
     admin.audit.tell(|| {
-        let event = Event::of(name).idp(&row.connector).block(row.id.as_deref().unwrap_or_default());
+        let event =
+            Event::of(name).idp(&row.connector).block(row.id.as_deref().unwrap_or_default());
         row.service_providers.iter().flatten().take(1).fold(event, Event::sp)
     });
 }
@@ -349,9 +397,14 @@ fn changed(block: BlockRow, survival: Survival) -> Changed {
     }
 }
 
-pub(super) fn refused(code: ErrorCode, details: Vec<String>, header: Option<(HeaderName, String)>) -> HttpResponse {
+pub(super) fn refused(
+    code: ErrorCode,
+    details: Vec<String>,
+    header: Option<(HeaderName, String)>,
+) -> HttpResponse {
     let entry = code.entry();
-    let (error, error_description, code) = (entry.oauth.to_owned(), entry.description.to_owned(), entry.code.to_owned());
+    let (error, error_description, code) =
+        (entry.oauth.to_owned(), entry.description.to_owned(), entry.code.to_owned());
     let mut response = builder(status_code(entry.status));
     if let Some(header) = header {
         response.insert_header(header);

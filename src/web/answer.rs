@@ -3,8 +3,8 @@
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{
-    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, CROSS_ORIGIN_OPENER_POLICY, HeaderValue, LOCATION, RETRY_AFTER,
-    WWW_AUTHENTICATE,
+    ACCEPT_LANGUAGE, CACHE_CONTROL, CONTENT_TYPE, CROSS_ORIGIN_OPENER_POLICY, HeaderValue,
+    LOCATION, RETRY_AFTER, WWW_AUTHENTICATE,
 };
 use actix_web::{HttpRequest, HttpResponse};
 
@@ -31,10 +31,21 @@ pub fn locale(request: &HttpRequest, ui_locales: &[String]) -> Locale {
 
 /// One HTML document under a policy of its own: only the styles and the script that carry this page's nonce count.
 #[must_use]
-pub fn page(hub: &Hub, status: u16, locale: Locale, render: impl FnOnce(&Chrome<'_>) -> String) -> HttpResponse {
+pub fn page(
+    hub: &Hub,
+    status: u16,
+    locale: Locale,
+    render: impl FnOnce(&Chrome<'_>) -> String,
+) -> HttpResponse {
     let nonce = hub.env.entropy().token();
     let notices = Notice::in_force(&hub.federation.load().notices, locale, hub.env.now());
-    let chrome = Chrome { locale, nonce: &nonce, theme: &hub.theme, base_path: BASE_PATH, notices: &notices };
+    let chrome = Chrome {
+        locale,
+        nonce: &nonce,
+        theme: &hub.theme,
+        base_path: BASE_PATH,
+        notices: &notices,
+    };
     let html = render(&chrome);
     // No `form-action`: browsers apply it to the redirect behind a form, which here leads to the identity provider.
     let policy = format!(
@@ -50,17 +61,25 @@ pub fn page(hub: &Hub, status: u16, locale: Locale, render: impl FnOnce(&Chrome<
 /// A page on which a browser ends outside any login. No other window holds a handle on it. The pages of a login do without
 /// this header: a service provider that opens its login in a pop-up would lose the pop-up.
 #[must_use]
-pub fn landing_page(hub: &Hub, status: u16, locale: Locale, render: impl FnOnce(&Chrome<'_>) -> String) -> HttpResponse {
+pub fn landing_page(
+    hub: &Hub,
+    status: u16,
+    locale: Locale,
+    render: impl FnOnce(&Chrome<'_>) -> String,
+) -> HttpResponse {
     let mut response = page(hub, status, locale, render);
-    response.headers_mut().insert(CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin"));
+    response
+        .headers_mut()
+        .insert(CROSS_ORIGIN_OPENER_POLICY, HeaderValue::from_static("same-origin"));
     response
 }
 
 /// A page of the private listener, under a policy as strict. Nothing of it is kept anywhere.
 #[must_use]
 pub fn for_operators(status: u16, nonce: &str, html: String) -> HttpResponse {
-    let policy =
-        format!("default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'");
+    let policy = format!(
+        "default-src 'none'; style-src 'nonce-{nonce}'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
+    );
     HttpResponse::build(status_code(status))
         .insert_header((CONTENT_TYPE, HTML))
         .insert_header((CACHE_CONTROL, "no-store"))
@@ -75,12 +94,20 @@ pub fn for_operators(status: u16, nonce: &str, html: String) -> HttpResponse {
 /// 303 with a fixed body that holds no link.
 #[must_use]
 pub fn see_other(location: &str) -> HttpResponse {
-    HttpResponse::SeeOther().insert_header((LOCATION, location)).insert_header((CONTENT_TYPE, HTML)).body("See Other\n")
+    HttpResponse::SeeOther()
+        .insert_header((LOCATION, location))
+        .insert_header((CONTENT_TYPE, HTML))
+        .body("See Other\n")
 }
 
 /// The service provider's answer, in the mode that it asked for.
 #[must_use]
-pub fn to_service_provider(hub: &Hub, locale: Locale, service: &str, answer: SpAnswer) -> HttpResponse {
+pub fn to_service_provider(
+    hub: &Hub,
+    locale: Locale,
+    service: &str,
+    answer: SpAnswer,
+) -> HttpResponse {
     match answer {
         SpAnswer::Redirect { location } => see_other(&location),
         SpAnswer::FormPost { action, fields } => {

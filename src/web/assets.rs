@@ -22,7 +22,11 @@ pub async fn theme(hub: web::Data<Hub>, request: HttpRequest) -> HttpResponse {
 }
 
 /// `GET /assets/idp/{connector}`, with `?v=` its version where a page links to it.
-pub async fn connector(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+pub async fn connector(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> HttpResponse {
     let Some(logo) = hub.connectors.logo(&ConnectorId::new(path.into_inner())) else {
         return nothing(&hub, &request);
     };
@@ -32,7 +36,11 @@ pub async fn connector(hub: web::Data<Hub>, request: HttpRequest, path: web::Pat
 }
 
 /// `GET /assets/service/{version}`.
-pub async fn service(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+pub async fn service(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> HttpResponse {
     match hub.federation.load().logo(&path) {
         Some(logo) => for_ever(picture(logo)),
         None => nothing(&hub, &request),
@@ -43,12 +51,17 @@ fn picture(logo: &Logo) -> HttpResponse {
     HttpResponse::Ok()
         .insert_header((CONTENT_TYPE, logo.media_type))
         // An SVG may hold script; opened by itself it must not run here.
-        .insert_header(("content-security-policy", "default-src 'none'; style-src 'unsafe-inline'; sandbox"))
+        .insert_header((
+            "content-security-policy",
+            "default-src 'none'; style-src 'unsafe-inline'; sandbox",
+        ))
         .body(logo.bytes.to_vec())
 }
 
 fn for_ever(mut response: HttpResponse) -> HttpResponse {
-    response.headers_mut().insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
+    response
+        .headers_mut()
+        .insert(CACHE_CONTROL, HeaderValue::from_static("public, max-age=31536000, immutable"));
     response
 }
 

@@ -12,7 +12,9 @@ use crate::actor::{UNSEEN_LIFE, Unserved};
 use crate::client_network::{self, ClientNetwork};
 use crate::ids::ClientId;
 use crate::login::Request;
-use crate::protocol::authorize::{self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm};
+use crate::protocol::authorize::{
+    self, AuthorizationRequest, ProvenRedirect, Refusal, RequestForm,
+};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::params::Params;
 use crate::quota::Over;
@@ -44,16 +46,32 @@ pub async fn older(request: HttpRequest) -> HttpResponse {
     }
 }
 
-async fn authorize(hub: &Hub, request: &HttpRequest, params: &Params, form: RequestForm) -> HttpResponse {
+async fn authorize(
+    hub: &Hub,
+    request: &HttpRequest,
+    params: &Params,
+    form: RequestForm,
+) -> HttpResponse {
     let client = hub.proxies.client(request);
     if let Err(over) = hub.quotas.request_comes(client) {
         let client_id = params.one("client_id").ok().flatten().map(Into::into);
         return problem::limited(hub, request, ErrorCode::NetworkLimited, over, client_id.as_ref());
     }
-    let asked = match authorize::check(params, form, hub.platform, &hub.issuer, hub.federation.load().as_ref()) {
+    let asked = match authorize::check(
+        params,
+        form,
+        hub.platform,
+        &hub.issuer,
+        hub.federation.load().as_ref(),
+    ) {
         Ok(asked) => asked,
         Err(Refusal::Page(code)) => {
-            return problem::bad_authorization(hub, request, code, registered(hub, params).as_ref());
+            return problem::bad_authorization(
+                hub,
+                request,
+                code,
+                registered(hub, params).as_ref(),
+            );
         }
         Err(Refusal::Redirect(redirect, code)) => {
             let client_id = registered(hub, params);
@@ -80,7 +98,12 @@ async fn serve(
     (form, network): (RequestForm, Option<ClientNetwork>),
 ) -> HttpResponse {
     let locale = locale(request, &asked.ui_locales);
-    let service = hub.federation.load().service(&asked.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned();
+    let service = hub
+        .federation
+        .load()
+        .service(&asked.client_id)
+        .map_or("", |sp| locale.pick(&sp.name))
+        .to_owned();
     let client_id = asked.client_id.clone();
     let refuse = |redirect: &ProvenRedirect, code: ErrorCode| {
         let whose = Whose { client_id: Some(&client_id), ..Whose::default() };
@@ -102,7 +125,15 @@ async fn serve(
     match hub.quotas.login_begins(&client_id, own_rate) {
         Ok(()) => {}
         Err(_) if silent => return refuse(&redirect, ErrorCode::ServiceLimited),
-        Err(over) => return problem::limited(hub, request, ErrorCode::ServiceLimited, over, Some(&client_id)),
+        Err(over) => {
+            return problem::limited(
+                hub,
+                request,
+                ErrorCode::ServiceLimited,
+                over,
+                Some(&client_id),
+            );
+        }
     }
     let opened = match hub.logins.open(asked, wanted, network).await {
         Ok(opened) => opened,
@@ -118,12 +149,24 @@ async fn serve(
         // Nothing may be shown, so there is no page to go to: the answer is known from the session alone.
         let session = hub.cookies.session(request);
         return match hub.logins.step(&opened.hash, Request::Look { reuse: None }, session).await {
-            Ok(reply) => login::respond(hub, request, &opened.hash, &opened.cookie, reply, login::From::Authorize),
+            Ok(reply) => login::respond(
+                hub,
+                request,
+                &opened.hash,
+                &opened.cookie,
+                reply,
+                login::From::Authorize,
+            ),
             Err(_) => refuse(&redirect, ErrorCode::Unavailable),
         };
     }
     let mut response = see_other(&problem::interaction(&opened.hash));
-    let cookie = hub.cookies.set_login(&opened.hash, &opened.cookie, hub.env.now(), opened.expires_at + login::AFTERLIFE);
+    let cookie = hub.cookies.set_login(
+        &opened.hash,
+        &opened.cookie,
+        hub.env.now(),
+        opened.expires_at + login::AFTERLIFE,
+    );
     super::login::add_cookie(&mut response, &cookie);
     for name in hub.cookies.surplus_logins(request) {
         super::login::add_cookie(&mut response, &hub.cookies.forget_named(&name));

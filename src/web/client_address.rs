@@ -79,7 +79,9 @@ impl Proxies {
             let Some(told) = told else { return client };
             for node in told.into_iter().rev() {
                 hops += 1;
-                let Some(address) = address(node.trim()).filter(|_| hops <= MOST_HOPS) else { return client };
+                let Some(address) = address(node.trim()).filter(|_| hops <= MOST_HOPS) else {
+                    return client;
+                };
                 client = address;
                 if !self.trusts(client) {
                     return client;
@@ -103,7 +105,11 @@ fn lines<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Vec<Option<&'a str>> 
 fn address(node: &str) -> Option<IpAddr> {
     let bracketed = || node.strip_prefix('[')?.strip_suffix(']')?.parse().ok().map(IpAddr::V6);
     let with_port = || node.parse::<SocketAddr>().ok().map(|address| address.ip());
-    node.parse().ok().or_else(with_port).or_else(bracketed).map(|address: IpAddr| address.to_canonical())
+    node.parse()
+        .ok()
+        .or_else(with_port)
+        .or_else(bracketed)
+        .map(|address: IpAddr| address.to_canonical())
 }
 
 /// The `for` of each element of one line (RFC 7239, 4), empty where an element has none. `None` for a line that breaks
@@ -119,17 +125,22 @@ fn forwarded(line: &str) -> Option<Vec<&str>> {
             let (name, after) = rest.split_once('=')?;
             let (value, after) = match after.strip_prefix('"') {
                 // None of what is asked for needs a backslash.
-                Some(quoted) => quoted.split_once('"').filter(|(value, _)| !value.contains('\\'))?,
+                Some(quoted) => {
+                    quoted.split_once('"').filter(|(value, _)| !value.contains('\\'))?
+                }
                 None => after.split_at(after.find([',', ';', ' ', '\t']).unwrap_or(after.len())),
             };
             rest = after.trim_start_matches([' ', '\t']);
             (Some(value).filter(|value| !value.contains('"')), name)
         };
-        let is_name = !name.is_empty() && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_');
+        let is_name = !name.is_empty()
+            && name.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-' || c == b'_');
         if value.is_some() && !is_name {
             return None;
         }
-        if let (Some(value), Some(node)) = (value.filter(|_| name.eq_ignore_ascii_case("for")), nodes.last_mut()) {
+        if let (Some(value), Some(node)) =
+            (value.filter(|_| name.eq_ignore_ascii_case("for")), nodes.last_mut())
+        {
             if !node.is_empty() {
                 return None;
             }
@@ -147,5 +158,4 @@ fn forwarded(line: &str) -> Option<Vec<&str>> {
 }
 
 #[cfg(test)]
-#[path = "client_address_tests.rs"]
 mod tests;

@@ -54,12 +54,18 @@ impl Cookies {
         let name = self.login_name(hash);
         // Comparing hashes of a 256-bit secret: timing tells nothing that helps.
         let mut values = sent(request).filter(|(sent, _)| *sent == name).map(|(_, value)| value);
-        values.find(|value| InteractionHash::of_cookie(value) == *hash).map(|value| Secret::new(value.to_owned()))
+        values
+            .find(|value| InteractionHash::of_cookie(value) == *hash)
+            .map(|value| Secret::new(value.to_owned()))
     }
 
     /// Returns the logins that this browser holds cookies of: first the one that the address names, then the newest.
     #[must_use]
-    pub fn held_logins(&self, request: &HttpRequest, named: Option<&InteractionHash>) -> HeldLogins {
+    pub fn held_logins(
+        &self,
+        request: &HttpRequest,
+        named: Option<&InteractionHash>,
+    ) -> HeldLogins {
         self.split_logins(request, named, MAX_LOGINS_READ)
     }
 
@@ -69,8 +75,14 @@ impl Cookies {
         self.split_logins(request, None, MAX_LOGINS_READ - 1).surplus
     }
 
-    fn split_logins(&self, request: &HttpRequest, named: Option<&InteractionHash>, most: usize) -> HeldLogins {
-        let mut sent: Vec<(&str, &str)> = sent(request).filter(|(name, _)| self.is_login_name(name)).collect();
+    fn split_logins(
+        &self,
+        request: &HttpRequest,
+        named: Option<&InteractionHash>,
+        most: usize,
+    ) -> HeldLogins {
+        let mut sent: Vec<(&str, &str)> =
+            sent(request).filter(|(name, _)| self.is_login_name(name)).collect();
         // Browsers send older cookies first (RFC 6265 §5.4).
         sent.reverse();
         if let Some(name) = named.map(|hash| self.login_name(hash)) {
@@ -79,8 +91,14 @@ impl Cookies {
         let newest = sent.iter().take(most);
         let read = newest.map(|(name, value)| (*name, HeldLogin::new(value)));
         // A value that does not fit its name is no cookie of this hub: nothing is looked up for it.
-        let (read, forged): (Vec<_>, Vec<_>) = read.partition(|(name, login)| self.login_name(&login.hash) == *name);
-        let surplus = sent.iter().skip(most).rev().map(|(name, _)| *name).chain(forged.into_iter().map(|(name, _)| name));
+        let (read, forged): (Vec<_>, Vec<_>) =
+            read.partition(|(name, login)| self.login_name(&login.hash) == *name);
+        let surplus = sent
+            .iter()
+            .skip(most)
+            .rev()
+            .map(|(name, _)| *name)
+            .chain(forged.into_iter().map(|(name, _)| name));
         HeldLogins {
             surplus: surplus.take(MAX_EXPIRED).map(str::to_owned).collect(),
             read: read.into_iter().map(|(_, login)| login).collect(),
@@ -101,9 +119,17 @@ impl Cookies {
 
     /// `until` is when the browser may forget it.
     #[must_use]
-    pub fn set_login(&self, hash: &InteractionHash, value: &Secret<String>, now: Timestamp, until: Timestamp) -> Cookie<'static> {
+    pub fn set_login(
+        &self,
+        hash: &InteractionHash,
+        value: &Secret<String>,
+        now: Timestamp,
+        until: Timestamp,
+    ) -> Cookie<'static> {
         let life = i64::try_from(until.since(now).as_secs()).unwrap_or(i64::MAX);
-        self.marked(self.login_name(hash), value.reveal().clone()).max_age(CookieDuration::seconds(life)).finish()
+        self.marked(self.login_name(hash), value.reveal().clone())
+            .max_age(CookieDuration::seconds(life))
+            .finish()
     }
 
     #[must_use]
@@ -131,7 +157,9 @@ impl Cookies {
     /// Which connector a login was last finished with in this browser; a value that can't be one is none.
     #[must_use]
     pub fn last_choice(&self, request: &HttpRequest) -> Option<ConnectorId> {
-        let mut values = sent(request).filter(|(name, _)| *name == self.last_choice_name).map(|(_, value)| value);
+        let mut values = sent(request)
+            .filter(|(name, _)| *name == self.last_choice_name)
+            .map(|(_, value)| value);
         values.next().filter(|value| ConnectorId::is_well_formed(value)).map(ConnectorId::from)
     }
 
@@ -143,12 +171,16 @@ impl Cookies {
     #[must_use]
     pub fn set_last_choice(&self, connector: &ConnectorId, life: Duration) -> Cookie<'static> {
         let life = i64::try_from(life.as_secs()).unwrap_or(i64::MAX);
-        self.marked(self.last_choice_name.clone(), connector.to_string()).max_age(CookieDuration::seconds(life)).finish()
+        self.marked(self.last_choice_name.clone(), connector.to_string())
+            .max_age(CookieDuration::seconds(life))
+            .finish()
     }
 
     #[must_use]
     pub fn forget_last_choice(&self) -> Cookie<'static> {
-        self.marked(self.last_choice_name.clone(), String::new()).max_age(CookieDuration::ZERO).finish()
+        self.marked(self.last_choice_name.clone(), String::new())
+            .max_age(CookieDuration::ZERO)
+            .finish()
     }
 
     fn login_name(&self, hash: &InteractionHash) -> String {
@@ -157,7 +189,11 @@ impl Cookies {
     }
 
     fn marked(&self, name: String, value: String) -> actix_web::cookie::CookieBuilder<'static> {
-        Cookie::build(name, value).path("/").http_only(true).same_site(SameSite::Lax).secure(self.secure)
+        Cookie::build(name, value)
+            .path("/")
+            .http_only(true)
+            .same_site(SameSite::Lax)
+            .secure(self.secure)
     }
 }
 
@@ -201,8 +237,14 @@ mod tests {
     fn another_logins_interaction_hash_is_no_proof() {
         let cookies = Cookies::new("hub", true);
         let (mine, other) = ("a".repeat(43), "b".repeat(43));
-        let (my_hash, other_hash) = (InteractionHash::of_cookie(&mine), InteractionHash::of_cookie(&other));
-        let set = cookies.set_login(&my_hash, &Secret::new(mine), Timestamp::default(), Timestamp::from_seconds(60));
+        let (my_hash, other_hash) =
+            (InteractionHash::of_cookie(&mine), InteractionHash::of_cookie(&other));
+        let set = cookies.set_login(
+            &my_hash,
+            &Secret::new(mine),
+            Timestamp::default(),
+            Timestamp::from_seconds(60),
+        );
         let request = TestRequest::default().cookie(set).to_http_request();
         assert!(cookies.proof(&request, &my_hash).is_some());
         assert!(cookies.proof(&request, &other_hash).is_none());
@@ -212,7 +254,11 @@ mod tests {
         assert!(cookies.proof(&request, &other_hash).is_none());
     }
 
-    fn held(cookies: &Cookies, request: &HttpRequest, named: Option<&InteractionHash>) -> Vec<InteractionHash> {
+    fn held(
+        cookies: &Cookies,
+        request: &HttpRequest,
+        named: Option<&InteractionHash>,
+    ) -> Vec<InteractionHash> {
         cookies.held_logins(request, named).read.into_iter().map(|login| login.hash).collect()
     }
 
@@ -221,13 +267,16 @@ mod tests {
         let cookies = Cookies::new("hub", true);
         let values: Vec<String> = (0..5000).map(|n| format!("{n:043}")).collect();
         let hash = |n: usize| InteractionHash::of_cookie(&values[n]);
-        let header: Vec<String> = (0..5000).map(|n| format!("{}={}", cookies.login_name(&hash(n)), values[n])).collect();
-        let request = TestRequest::default().insert_header((COOKIE, header.join("; "))).to_http_request();
+        let header: Vec<String> =
+            (0..5000).map(|n| format!("{}={}", cookies.login_name(&hash(n)), values[n])).collect();
+        let request =
+            TestRequest::default().insert_header((COOKIE, header.join("; "))).to_http_request();
         let newest: Vec<InteractionHash> = (4984..5000).rev().map(hash).collect();
         assert_eq!(held(&cookies, &request, None), newest);
         // The one that the address names comes first, however old.
         let named = hash(7);
-        let expected: Vec<InteractionHash> = std::iter::once(hash(7)).chain((4985..5000).rev().map(hash)).collect();
+        let expected: Vec<InteractionHash> =
+            std::iter::once(hash(7)).chain((4985..5000).rev().map(hash)).collect();
         assert_eq!(held(&cookies, &request, Some(&named)), expected);
         let surplus = cookies.held_logins(&request, Some(&named)).surplus;
         assert_eq!(surplus.len(), MAX_EXPIRED);
@@ -242,7 +291,11 @@ mod tests {
         let request = TestRequest::default().insert_header((COOKIE, forged)).to_http_request();
         let HeldLogins { read, surplus } = cookies.held_logins(&request, None);
         assert!(read.is_empty());
-        assert_eq!(surplus, ["__Host-hub-login-AAAAAAAAAAAA"], "a name that the hub never gave is left alone");
+        assert_eq!(
+            surplus,
+            ["__Host-hub-login-AAAAAAAAAAAA"],
+            "a name that the hub never gave is left alone"
+        );
     }
 
     #[test]
@@ -250,8 +303,10 @@ mod tests {
         let cookies = Cookies::new("hub", true);
         let mut jar: Vec<(String, String)> = Vec::new();
         for n in 0..130 {
-            let header: Vec<String> = jar.iter().map(|(name, value)| format!("{name}={value}")).collect();
-            let request = TestRequest::default().insert_header((COOKIE, header.join("; "))).to_http_request();
+            let header: Vec<String> =
+                jar.iter().map(|(name, value)| format!("{name}={value}")).collect();
+            let request =
+                TestRequest::default().insert_header((COOKIE, header.join("; "))).to_http_request();
             for gone in cookies.surplus_logins(&request) {
                 jar.retain(|(name, _)| *name != gone);
             }
@@ -277,11 +332,26 @@ mod tests {
     fn a_last_choice_is_a_well_formed_id_or_nothing() {
         let cookies = Cookies::new("hub", true);
         let set = cookies.set_last_choice(&"amandier".into(), Duration::from_secs(60)).to_string();
-        for part in ["__Host-hub-last=amandier", "HttpOnly", "SameSite=Lax", "Secure", "Path=/", "Max-Age=60"] {
+        for part in [
+            "__Host-hub-last=amandier",
+            "HttpOnly",
+            "SameSite=Lax",
+            "Secure",
+            "Path=/",
+            "Max-Age=60",
+        ] {
             assert!(set.contains(part), "{part} in {set}");
         }
-        for (value, read) in [("amandier", true), ("<script>", false), ("../x", false), ("", false), ("confirm", false)] {
-            let request = TestRequest::default().insert_header((COOKIE, format!("__Host-hub-last={value}"))).to_http_request();
+        for (value, read) in [
+            ("amandier", true),
+            ("<script>", false),
+            ("../x", false),
+            ("", false),
+            ("confirm", false),
+        ] {
+            let request = TestRequest::default()
+                .insert_header((COOKIE, format!("__Host-hub-last={value}")))
+                .to_http_request();
             assert_eq!(cookies.last_choice(&request).is_some(), read, "{value}");
             assert!(cookies.has_last_choice(&request));
         }
@@ -292,7 +362,13 @@ mod tests {
         let cookies = Cookies::new("hub", false);
         let value = "a".repeat(43);
         let hash = InteractionHash::of_cookie(&value);
-        let header = [b"strange=\xff\xfe; ".as_slice(), cookies.login_name(&hash).as_bytes(), b"=", value.as_bytes()].concat();
+        let header = [
+            b"strange=\xff\xfe; ".as_slice(),
+            cookies.login_name(&hash).as_bytes(),
+            b"=",
+            value.as_bytes(),
+        ]
+        .concat();
         let header = actix_web::http::header::HeaderValue::from_bytes(&header).unwrap();
         let request = TestRequest::default().insert_header((COOKIE, header)).to_http_request();
         assert!(cookies.proof(&request, &hash).is_some());

@@ -38,15 +38,27 @@ impl Purpose {
 /// The token for a form; `shown` is what the page displayed, empty where nothing is bound to it.
 #[must_use]
 pub fn token(cookie: &Secret<String>, purpose: Purpose, shown: &str) -> String {
-    digest::base64url(&digest::hmac_parts(cookie.reveal().as_bytes(), &[purpose.label(), shown.as_bytes()]))
+    digest::base64url(&digest::hmac_parts(
+        cookie.reveal().as_bytes(),
+        &[purpose.label(), shown.as_bytes()],
+    ))
 }
 
 /// # Errors
 /// `CsrfMissing`, `CsrfWrong`.
-pub fn check(cookie: &Secret<String>, purpose: Purpose, shown: &str, sent: Option<&str>) -> Result<(), ErrorCode> {
+pub fn check(
+    cookie: &Secret<String>,
+    purpose: Purpose,
+    shown: &str,
+    sent: Option<&str>,
+) -> Result<(), ErrorCode> {
     let sent = sent.filter(|sent| !sent.is_empty()).ok_or(ErrorCode::CsrfMissing)?;
     let expected = token(cookie, purpose, shown);
-    if digest::equal(expected.as_bytes(), sent.as_bytes()) { Ok(()) } else { Err(ErrorCode::CsrfWrong) }
+    if digest::equal(expected.as_bytes(), sent.as_bytes()) {
+        Ok(())
+    } else {
+        Err(ErrorCode::CsrfWrong)
+    }
 }
 
 /// A form of ours is sent from a page of ours. `Origin` says nothing here: under `no-referrer` it is `null`.
@@ -69,8 +81,13 @@ mod tests {
         let (mine, other) = (Secret::new("mine".to_owned()), Secret::new("other".to_owned()));
         let good = token(&mine, Purpose::Consent, "shown");
         assert_eq!(check(&mine, Purpose::Consent, "shown", Some(&good)), Ok(()));
-        assert_eq!(check(&other, Purpose::Consent, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
-        for other in [Purpose::Choose, Purpose::Cancel, Purpose::Forget, Purpose::SignIn, Purpose::LogOut] {
+        assert_eq!(
+            check(&other, Purpose::Consent, "shown", Some(&good)),
+            Err(ErrorCode::CsrfWrong)
+        );
+        for other in
+            [Purpose::Choose, Purpose::Cancel, Purpose::Forget, Purpose::SignIn, Purpose::LogOut]
+        {
             assert_eq!(check(&mine, other, "shown", Some(&good)), Err(ErrorCode::CsrfWrong));
         }
         assert_eq!(check(&mine, Purpose::Consent, "else", Some(&good)), Err(ErrorCode::CsrfWrong));

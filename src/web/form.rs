@@ -36,7 +36,9 @@ impl FormFault {
     pub const fn code(self) -> ErrorCode {
         match self {
             Self::TooLarge => ErrorCode::PayloadTooLarge,
-            Self::NotForm | Self::BadPercent | Self::NotUtf8 | Self::Interrupted => ErrorCode::BadRequest,
+            Self::NotForm | Self::BadPercent | Self::NotUtf8 | Self::Interrupted => {
+                ErrorCode::BadRequest
+            }
         }
     }
 }
@@ -59,8 +61,11 @@ pub fn is_readable(path: &str) -> bool {
 /// such a sequence before it looks for a route, so one address would have many names.
 #[must_use]
 pub fn is_normalized(path: &str) -> bool {
-    let sequences = path.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
-    !sequences.into_iter().any(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'))
+    let sequences =
+        path.split('%').skip(1).filter_map(|rest| u8::from_str_radix(rest.get(..2)?, 16).ok());
+    !sequences
+        .into_iter()
+        .any(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'-' | b'.' | b'_' | b'~'))
 }
 
 /// The pairs of a form body; what is too large is refused before it is all read.
@@ -74,7 +79,10 @@ where
     if !is_form(request.headers()) {
         return Err(FormFault::NotForm);
     }
-    let announced = request.headers().get(header::CONTENT_LENGTH).and_then(|length| length.to_str().ok()?.parse().ok());
+    let announced = request
+        .headers()
+        .get(header::CONTENT_LENGTH)
+        .and_then(|length| length.to_str().ok()?.parse().ok());
     if announced.is_some_and(|length: u64| length > LIMIT as u64) {
         return Err(FormFault::TooLarge);
     }
@@ -118,10 +126,14 @@ fn is_form(headers: &header::HeaderMap) -> bool {
     let (Some(value), None) = (types.next(), types.next()) else { return false };
     let Ok(value) = value.to_str() else { return false };
     let mut parts = value.split(';').map(str::trim);
-    let is_form = parts.next().is_some_and(|essence| essence.eq_ignore_ascii_case("application/x-www-form-urlencoded"));
-    let foreign_charset = parts.filter_map(|parameter| parameter.split_once('=')).any(|(name, charset)| {
-        name.trim().eq_ignore_ascii_case("charset") && !charset.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
-    });
+    let is_form = parts
+        .next()
+        .is_some_and(|essence| essence.eq_ignore_ascii_case("application/x-www-form-urlencoded"));
+    let foreign_charset =
+        parts.filter_map(|parameter| parameter.split_once('=')).any(|(name, charset)| {
+            name.trim().eq_ignore_ascii_case("charset")
+                && !charset.trim().trim_matches('"').eq_ignore_ascii_case("utf-8")
+        });
     is_form && !foreign_charset && !headers.contains_key(header::CONTENT_ENCODING)
 }
 
@@ -160,7 +172,8 @@ mod tests {
     }
 
     async fn posted(content_type: &str, chunks: &[&[u8]]) -> Result<Params, FormFault> {
-        let request = TestRequest::post().insert_header(("content-type", content_type)).to_http_request();
+        let request =
+            TestRequest::post().insert_header(("content-type", content_type)).to_http_request();
         super::body(&request, body_of(chunks)).await
     }
 
@@ -194,15 +207,22 @@ mod tests {
             ("%C3=a", Err(FormFault::NotUtf8)),
         ] {
             let pairs = query(text);
-            let value = pairs.as_ref().map(|pairs| pairs.one("a").unwrap().unwrap()).map_err(|fault| *fault);
+            let value = pairs
+                .as_ref()
+                .map(|pairs| pairs.one("a").unwrap().unwrap())
+                .map_err(|fault| *fault);
             assert_eq!(value, expected, "{text}");
         }
     }
 
     #[actix_web::test]
     async fn a_body_may_come_in_pieces() {
-        let pairs =
-            posted("Application/X-WWW-form-urlencoded; charset=\"UTF-8\"", &[b"code=%C", b"3%A9&gra", b"nt=x"]).await.unwrap();
+        let pairs = posted(
+            "Application/X-WWW-form-urlencoded; charset=\"UTF-8\"",
+            &[b"code=%C", b"3%A9&gra", b"nt=x"],
+        )
+        .await
+        .unwrap();
         assert_eq!((pairs.one("code"), pairs.one("grant")), (Ok(Some("é")), Ok(Some("x"))));
     }
 
@@ -229,7 +249,9 @@ mod tests {
 
     #[actix_web::test]
     async fn an_announced_oversized_body_is_not_even_read() {
-        let request = TestRequest::post().insert_header(("content-type", FORM)).insert_header(("content-length", "65537"));
+        let request = TestRequest::post()
+            .insert_header(("content-type", FORM))
+            .insert_header(("content-length", "65537"));
         let never = stream::pending();
         assert_eq!(super::body(&request.to_http_request(), never).await, Err(FormFault::TooLarge));
     }
@@ -247,14 +269,20 @@ mod tests {
         }
         let none = TestRequest::post().to_http_request();
         assert_eq!(super::body(&none, body_of(&[])).await, Err(FormFault::NotForm));
-        let two = TestRequest::post().append_header(("content-type", FORM)).append_header(("content-type", "text/plain"));
-        assert_eq!(super::body(&two.to_http_request(), body_of(&[])).await, Err(FormFault::NotForm));
+        let two = TestRequest::post()
+            .append_header(("content-type", FORM))
+            .append_header(("content-type", "text/plain"));
+        assert_eq!(
+            super::body(&two.to_http_request(), body_of(&[])).await,
+            Err(FormFault::NotForm)
+        );
     }
 
     #[actix_web::test]
     async fn a_broken_connection_is_no_short_form() {
         let request = TestRequest::post().insert_header(("content-type", FORM)).to_http_request();
-        let broken = stream::iter([Ok(Bytes::from_static(b"a=1")), Err(PayloadError::Incomplete(None))]);
+        let broken =
+            stream::iter([Ok(Bytes::from_static(b"a=1")), Err(PayloadError::Incomplete(None))]);
         assert_eq!(super::body(&request, broken).await, Err(FormFault::Interrupted));
     }
 

@@ -34,15 +34,24 @@ pub(super) enum LoginByState {
 ///
 /// # Errors
 /// The store's.
-pub(super) async fn find_by_state(hub: &Hub, held: &HeldLogins, state: Option<&str>) -> Result<LoginByState, ErrorCode> {
+pub(super) async fn find_by_state(
+    hub: &Hub,
+    held: &HeldLogins,
+    state: Option<&str>,
+) -> Result<LoginByState, ErrorCode> {
     let (mut live, mut ended) = (None, None);
     for (login, stored) in read(hub, held).await? {
         let Some(stored) = stored else { continue };
         if state.is_some_and(|state| stored.expects_state(state)) {
-            return Ok(LoginByState::Expecting(login.hash.clone(), login.value.clone(), stored.standing()));
+            return Ok(LoginByState::Expecting(
+                login.hash.clone(),
+                login.value.clone(),
+                stored.standing(),
+            ));
         }
         if stored.is_live(hub.env.now()) {
-            live = live.or_else(|| Some(LoginByState::OtherLive(login.hash.clone(), stored.standing())));
+            live = live
+                .or_else(|| Some(LoginByState::OtherLive(login.hash.clone(), stored.standing())));
         } else {
             ended = ended.or_else(|| Some(LoginByState::OtherEnded(login.hash.clone())));
         }
@@ -52,9 +61,18 @@ pub(super) async fn find_by_state(hub: &Hub, held: &HeldLogins, state: Option<&s
 
 /// Closes the oldest logins of a browser that holds more than [`MAX_OPEN_LOGINS`], and expires the cookies of those that it
 /// closes, of those that have ended, and of those that are too many to be read. `shown` is the login of this address.
-pub(super) async fn close_oldest(hub: &Hub, request: &HttpRequest, shown: &InteractionHash, response: &mut HttpResponse) {
+pub(super) async fn close_oldest(
+    hub: &Hub,
+    request: &HttpRequest,
+    shown: &InteractionHash,
+    response: &mut HttpResponse,
+) {
     let held = hub.cookies.held_logins(request, Some(shown));
-    let closed = if held.read.len() > MAX_OPEN_LOGINS { close_surplus(hub, &held, shown).await } else { Vec::new() };
+    let closed = if held.read.len() > MAX_OPEN_LOGINS {
+        close_surplus(hub, &held, shown).await
+    } else {
+        Vec::new()
+    };
     let closed = closed.into_iter().map(|hash| hub.cookies.forget_login(hash));
     let surplus = held.surplus.iter().map(|name| hub.cookies.forget_named(name));
     for cookie in closed.chain(surplus).take(MAX_EXPIRED) {
@@ -63,14 +81,20 @@ pub(super) async fn close_oldest(hub: &Hub, request: &HttpRequest, shown: &Inter
 }
 
 /// Closes the oldest of a browser's open logins. Returns those whose cookies have no use any more.
-async fn close_surplus<'h>(hub: &Hub, held: &'h HeldLogins, shown: &InteractionHash) -> Vec<&'h InteractionHash> {
+async fn close_surplus<'h>(
+    hub: &Hub,
+    held: &'h HeldLogins,
+    shown: &InteractionHash,
+) -> Vec<&'h InteractionHash> {
     // A store that is away closes nothing, and breaks no page.
     let Ok(stored) = read(hub, held).await else { return Vec::new() };
     let (mut open, mut ended) = (Vec::new(), Vec::new());
     // The login that is being looked at stays open, however old.
     for (login, stored) in stored.into_iter().rev().filter(|(login, _)| login.hash != *shown) {
         match stored.map(|stored| stored.standing()) {
-            Some(standing) if !standing.over && !standing.failed => open.push((standing.opened_at, &login.hash)),
+            Some(standing) if !standing.over && !standing.failed => {
+                open.push((standing.opened_at, &login.hash))
+            }
             Some(standing) if standing.failed && !standing.displaced => {}
             Some(_) | None => ended.push(&login.hash),
         }
@@ -93,7 +117,10 @@ pub(super) fn expire_surplus(hub: &Hub, held: &HeldLogins, response: &mut HttpRe
 }
 
 /// What the store knows of each, in one call; without one where there is none to ask about.
-async fn read<'h>(hub: &Hub, held: &'h HeldLogins) -> Result<Vec<(&'h HeldLogin, Option<StoredLogin>)>, ErrorCode> {
+async fn read<'h>(
+    hub: &Hub,
+    held: &'h HeldLogins,
+) -> Result<Vec<(&'h HeldLogin, Option<StoredLogin>)>, ErrorCode> {
     let hashes: Vec<InteractionHash> = held.read.iter().map(|login| login.hash.clone()).collect();
     let stored = hub.logins.load_many(&hashes).await?;
     Ok(held.read.iter().zip(stored).collect())

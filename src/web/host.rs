@@ -33,8 +33,14 @@ impl Host {
         };
         let name = url.host_str().filter(|name| !name.is_empty())?;
         Some(match url.port() {
-            Some(port) => Self { scheme, authority: format!("{name}:{port}"), with_default_port: None },
-            None => Self { scheme, authority: name.to_owned(), with_default_port: Some(format!("{name}:{default_port}")) },
+            Some(port) => {
+                Self { scheme, authority: format!("{name}:{port}"), with_default_port: None }
+            }
+            None => Self {
+                scheme,
+                authority: name.to_owned(),
+                with_default_port: Some(format!("{name}:{default_port}")),
+            },
         })
     }
 
@@ -68,12 +74,18 @@ impl PrivateHosts {
         match requested_authority(request) {
             Some(asked) => self.contains(asked),
             // A health check by HTTP/1.0 may name no host; a browser always does.
-            None => request.version() < Version::HTTP_11 && !request.headers().contains_key(header::HOST),
+            None => {
+                request.version() < Version::HTTP_11
+                    && !request.headers().contains_key(header::HOST)
+            }
         }
     }
 
     fn contains(&self, authority: &str) -> bool {
-        let Some(parsed) = authority.parse::<Authority>().ok().filter(|_| !authority.contains('@')) else { return false };
+        let Some(parsed) = authority.parse::<Authority>().ok().filter(|_| !authority.contains('@'))
+        else {
+            return false;
+        };
         let host = parsed.host();
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
         let is = |name: &str| host.eq_ignore_ascii_case(name);

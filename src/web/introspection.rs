@@ -14,14 +14,29 @@ use crate::protocol::introspection::IntrospectionRequest;
 use crate::protocol::params::Params;
 use crate::protocol::revocation;
 
-pub async fn checktoken(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+pub async fn checktoken(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    body: web::Payload,
+) -> HttpResponse {
     let params = match form::body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => return to_client(&hub, &request, ErrorCode::PayloadTooLarge.into()),
+        Err(FormFault::TooLarge) => {
+            return to_client(&hub, &request, ErrorCode::PayloadTooLarge.into());
+        }
         // Whatever is no form holds no credentials: that is the finding, and the only one (R182).
-        Err(FormFault::NotForm | FormFault::BadPercent | FormFault::NotUtf8 | FormFault::Interrupted) => Params::default(),
+        Err(
+            FormFault::NotForm
+            | FormFault::BadPercent
+            | FormFault::NotUtf8
+            | FormFault::Interrupted,
+        ) => Params::default(),
     };
-    match hub.grants.introspect(&IntrospectionRequest::read(&authorization(&request), &params)).await {
+    match hub
+        .grants
+        .introspect(&IntrospectionRequest::read(&authorization(&request), &params))
+        .await
+    {
         Ok(Introspected::Json(answer)) => json(answer),
         Ok(Introspected::Jwt(answer)) => introspection_jwt(answer),
         Err(refusal) => to_client(&hub, &request, refusal),

@@ -32,7 +32,8 @@ impl Wish {
         let query = form::query(request.query_string()).unwrap_or_default();
         let one = |name| query.one(name).ok().flatten().map(str::to_owned);
         let page = one("page").and_then(|page| page.parse().ok()).unwrap_or(1);
-        let last_used = hub.federation.load().remember_last.and_then(|_| hub.cookies.last_choice(request));
+        let last_used =
+            hub.federation.load().remember_last.and_then(|_| hub.cookies.last_choice(request));
         Self { asked: Asked { query: one("q"), category: one("category"), page }, last_used }
     }
 }
@@ -52,7 +53,12 @@ pub fn outdated(hub: &Hub, request: &HttpRequest) -> Option<Cookie<'static>> {
 }
 
 /// `POST /api/v2/interaction/{hash}/forget`: the person doesn't want it remembered. No step of the login.
-pub async fn forget(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>, body: web::Payload) -> HttpResponse {
+pub async fn forget(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> HttpResponse {
     match prove_form(&hub, &request, &path, body, Purpose::Forget).await {
         Ok((hash, ..)) => {
             let mut response = see_other(&problem::interaction(&hash));

@@ -40,22 +40,33 @@ pub enum From {
 }
 
 /// `GET /api/v2/interaction/{hash}`.
-pub async fn look(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+pub async fn look(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> HttpResponse {
     let (hash, cookie) = match prove(&hub, &request, &path).await {
         Ok(proof) => proof,
         Err(refusal) => return refusal,
     };
-    let mut response = step(&hub, &request, &hash, &cookie, Request::Look { reuse: None }, From::Page).await;
+    let mut response =
+        step(&hub, &request, &hash, &cookie, Request::Look { reuse: None }, From::Page).await;
     held_logins::close_oldest(&hub, &request, &hash, &mut response).await;
     response
 }
 
 /// `POST /api/v2/interaction/{hash}/provider`.
-pub async fn choose(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>, body: web::Payload) -> HttpResponse {
-    let (hash, cookie, params) = match prove_form(&hub, &request, &path, body, Purpose::Choose).await {
-        Ok(proof) => proof,
-        Err(refusal) => return refusal,
-    };
+pub async fn choose(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> HttpResponse {
+    let (hash, cookie, params) =
+        match prove_form(&hub, &request, &path, body, Purpose::Choose).await {
+            Ok(proof) => proof,
+            Err(refusal) => return refusal,
+        };
     match params.one("provider") {
         Ok(Some(provider)) if ConnectorId::is_well_formed(provider) => {
             step(&hub, &request, &hash, &cookie, Request::Choose(provider.into()), From::Form).await
@@ -65,15 +76,26 @@ pub async fn choose(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
 }
 
 /// `POST /api/v2/interaction/{hash}/cancel`.
-pub async fn cancel(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>, body: web::Payload) -> HttpResponse {
+pub async fn cancel(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> HttpResponse {
     match prove_form(&hub, &request, &path, body, Purpose::Cancel).await {
-        Ok((hash, cookie, _)) => step(&hub, &request, &hash, &cookie, Request::Cancel, From::Form).await,
+        Ok((hash, cookie, _)) => {
+            step(&hub, &request, &hash, &cookie, Request::Cancel, From::Form).await
+        }
         Err(refusal) => refusal,
     }
 }
 
 /// `GET /api/v2/callback/{connector}`: the browser is back from an identity provider.
-pub async fn callback(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+pub async fn callback(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> HttpResponse {
     let connector = ConnectorId::new(path.into_inner());
     let network = hub.proxies.client_network(&request);
     let held = hub.cookies.held_logins(&request, None);
@@ -89,9 +111,12 @@ pub async fn callback(hub: web::Data<Hub>, request: HttpRequest, path: web::Path
             match (held_logins::find_by_state(&hub, &held, state).await, answer) {
                 (Ok(LoginByState::Expecting(hash, cookie, _)), Some((state, arrival))) => {
                     let back = Return { connector, state, arrival, network };
-                    step(&hub, &request, &hash, &cookie, Request::Return(back), From::Callback).await
+                    step(&hub, &request, &hash, &cookie, Request::Return(back), From::Callback)
+                        .await
                 }
-                (Ok(found), answer) => unusable_answer(&hub, &request, found, answer.is_some(), &connector),
+                (Ok(found), answer) => {
+                    unusable_answer(&hub, &request, found, answer.is_some(), &connector)
+                }
                 (Err(code), _) => problem::outside(&hub, &request, code),
             }
         }
@@ -135,26 +160,41 @@ fn unusable_answer(
 }
 
 /// `GET /api/v2/interaction/{hash}/consent`.
-pub async fn review(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+pub async fn review(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> HttpResponse {
     match prove(&hub, &request, &path).await {
-        Ok((hash, cookie)) => step(&hub, &request, &hash, &cookie, Request::Review, From::Page).await,
+        Ok((hash, cookie)) => {
+            step(&hub, &request, &hash, &cookie, Request::Review, From::Page).await
+        }
         Err(refusal) => refusal,
     }
 }
 
 /// `POST /api/v2/interaction/{hash}/consent`.
-pub async fn consent(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>, body: web::Payload) -> HttpResponse {
-    let (hash, cookie, params) = match prove_form(&hub, &request, &path, body, Purpose::Consent).await {
-        Ok(proof) => proof,
-        Err(refusal) => return refusal,
-    };
+pub async fn consent(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> HttpResponse {
+    let (hash, cookie, params) =
+        match prove_form(&hub, &request, &path, body, Purpose::Consent).await {
+            Ok(proof) => proof,
+            Err(refusal) => return refusal,
+        };
     let answer = match params.one("answer") {
         Ok(Some("yes")) => ConsentAnswer::Yes,
         Ok(Some("no")) => ConsentAnswer::No,
-        Ok(_) | Err(Repeated) => return problem::bad_request(&hub, &request, ErrorCode::BadRequest),
+        Ok(_) | Err(Repeated) => {
+            return problem::bad_request(&hub, &request, ErrorCode::BadRequest);
+        }
     };
     let shown = params.one("shown").ok().flatten().unwrap_or_default().to_owned();
-    step(&hub, &request, &hash, &cookie, Request::Consent(Consent { answer, shown }), From::Form).await
+    step(&hub, &request, &hash, &cookie, Request::Consent(Consent { answer, shown }), From::Form)
+        .await
 }
 
 /// The login that this address names, and the proof that this browser began it.
@@ -188,7 +228,8 @@ pub(super) async fn prove_form(
     // A consent form binds what was shown; the machine compares that with what stands now.
     let one = |name| params.one(name).ok().flatten();
     let shown = if purpose == Purpose::Consent { one("shown").unwrap_or_default() } else { "" };
-    let protected = csrf::same_origin(request).and_then(|()| csrf::check(&cookie, purpose, shown, one("csrf")));
+    let protected =
+        csrf::same_origin(request).and_then(|()| csrf::check(&cookie, purpose, shown, one("csrf")));
     if let Err(code) = protected {
         let standing = match hub.logins.glance(&hash).await {
             Ok(Some(standing)) => standing,
@@ -196,7 +237,8 @@ pub(super) async fn prove_form(
             Err(code) => return Err(problem::ended(hub, request, &hash, Ended::Hub(code))),
         };
         let client_id = Some(&standing.client_id);
-        let whose = Whose { client_id, login: Some(&hash), ..Whose::page(standing.support_id.as_str()) };
+        let whose =
+            Whose { client_id, login: Some(&hash), ..Whose::page(standing.support_id.as_str()) };
         refused::tell(hub, request, whose, code, "a form without its protection was refused");
         let problem = crate::login::Problem { code, claim: None, way: crate::login::Way::Choice };
         return Err(problem::of_login(hub, request, &hash, &cookie, problem, &standing));
@@ -232,7 +274,9 @@ pub fn respond(
     let locale = locale(request, &standing.ui_locales);
     let mut response = match answer {
         // After a form or a callback the page gets an address of its own, so that a reload repeats nothing.
-        Answer::Choice { .. } if from != From::Page => see_other(&fragment_free(&problem::interaction(hash), from)),
+        Answer::Choice { .. } if from != From::Page => {
+            see_other(&fragment_free(&problem::interaction(hash), from))
+        }
         Answer::Choice { banner } => {
             let wish = Wish::of(hub, request);
             let choice = view::choice(hub, locale, hash, cookie, &standing, banner, &wish);
@@ -243,18 +287,23 @@ pub fn respond(
             response
         }
         Answer::Leave { url } => see_other(&url),
-        Answer::ToConsent => see_other(&fragment_free(&format!("{}/consent", problem::interaction(hash)), from)),
+        Answer::ToConsent => {
+            see_other(&fragment_free(&format!("{}/consent", problem::interaction(hash)), from))
+        }
         Answer::Consent(consenting) => {
             let consent = view::consent(hub, locale, hash, cookie, &standing, &consenting);
             page(hub, 200, locale, |chrome| consent.render(chrome))
         }
         Answer::ServiceProvider { answer, session } => {
             let answer = match answer {
-                SpAnswer::Redirect { location } => SpAnswer::Redirect { location: fragment_free(&location, from) },
+                SpAnswer::Redirect { location } => {
+                    SpAnswer::Redirect { location: fragment_free(&location, from) }
+                }
                 SpAnswer::FormPost { action, fields } => SpAnswer::FormPost { action, fields },
             };
             let federation = hub.federation.load();
-            let service = federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name));
+            let service =
+                federation.service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name));
             let mut response = to_service_provider(hub, locale, service, answer);
             if let Some(session) = session {
                 add_cookie(&mut response, &hub.cookies.set_session(&session));
@@ -265,7 +314,9 @@ pub fn respond(
             response
         }
         Answer::Blocked(banner) => problem::blocked(hub, request, hash, cookie, &banner, &standing),
-        Answer::Problem(problem) => problem::of_login(hub, request, hash, cookie, problem, &standing),
+        Answer::Problem(problem) => {
+            problem::of_login(hub, request, hash, cookie, problem, &standing)
+        }
     };
     if standing.over && from != From::Authorize {
         let now = hub.env.now();

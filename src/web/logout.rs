@@ -31,7 +31,8 @@ use crate::session::logout::Verdict;
 const PARKED: &str = "parked";
 
 /// Parameters that the question's form, and a parked request, carry on. The first three decide.
-const CARRIED: [&str; 5] = ["id_token_hint", "post_logout_redirect_uri", "state", "client_id", "ui_locales"];
+const CARRIED: [&str; 5] =
+    ["id_token_hint", "post_logout_redirect_uri", "state", "client_id", "ui_locales"];
 /// Nobody wishes for more languages than this, in characters.
 const UI_LOCALES_MOST: usize = 256;
 
@@ -72,7 +73,9 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
     }
     let params = match form::body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge),
+        Err(FormFault::TooLarge) => {
+            return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge);
+        }
         Err(fault) => return refuse(&hub, &request, fault.code()),
     };
     // Only what passes takes a place in the store, so that what is kept is small.
@@ -81,11 +84,15 @@ pub async fn post(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload)
         Ok(LogoutRequest::Named { .. }) => match hub.grants.park(&carried(&params)).await {
             Ok(ticket) => see_other(&format!("{}?{PARKED}={}", path::END_SESSION, ticket.reveal())),
             // Nobody's flood keeps another person from signing out: the parameters travel as they would have by GET.
-            Err(ErrorCode::StoreFull) => see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params)))),
+            Err(ErrorCode::StoreFull) => {
+                see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params))))
+            }
             Err(code) => problem::not_logged_out(&hub, &request, code),
         },
         // Only the session tells whether an encrypted ID token is one of ours, and its cookie comes with the GET.
-        Err(ErrorCode::LogoutHintEncrypted) if hub.platform == Platform::High && is_short(&params) => {
+        Err(ErrorCode::LogoutHintEncrypted)
+            if hub.platform == Platform::High && is_short(&params) =>
+        {
             see_other(&format!("{}?{}", path::END_SESSION, shown(&carried(&params))))
         }
         Err(code) => refuse(&hub, &request, code),
@@ -98,17 +105,23 @@ fn is_short(params: &Params) -> bool {
 }
 
 /// `POST /api/v2/session/end/confirm`: the answer to the question, sent by our own form.
-pub async fn confirm(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+pub async fn confirm(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    body: web::Payload,
+) -> HttpResponse {
     let params = match form::body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge),
+        Err(FormFault::TooLarge) => {
+            return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge);
+        }
         Err(fault) => return refuse(&hub, &request, fault.code()),
     };
     // Without a cookie there is no session to protect: the request is served as one that finds none.
     if let Some(cookie) = hub.cookies.session(&request) {
         let sent = params.one("csrf").ok().flatten();
-        let is_ours =
-            csrf::same_origin(&request).and_then(|()| csrf::check(&cookie, Purpose::LogOut, &shown(&carried(&params)), sent));
+        let is_ours = csrf::same_origin(&request)
+            .and_then(|()| csrf::check(&cookie, Purpose::LogOut, &shown(&carried(&params)), sent));
         if let Err(code) = is_ours {
             hub.metrics.logout("refused");
             return problem::not_logged_out(&hub, &request, code);
@@ -118,7 +131,11 @@ pub async fn confirm(hub: web::Data<Hub>, request: HttpRequest, body: web::Paylo
 }
 
 /// `GET /api/v2/session/end/{connector}`: the browser is back from an identity provider's logout.
-pub async fn come_back(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+pub async fn come_back(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> HttpResponse {
     let connector = ConnectorId::new(path.into_inner());
     let query = form::query(request.query_string()).unwrap_or_default();
     let kept = match query.one("state") {
@@ -144,16 +161,24 @@ pub async fn come_back(hub: web::Data<Hub>, request: HttpRequest, path: web::Pat
 
 /// `recognized` is what an encrypted hint says, if the browser's session knows it.
 fn check(hub: &Hub, params: &Params, recognized: Option<Hint>) -> Result<LogoutRequest, ErrorCode> {
-    logout::check(params, hub.federation.load().as_ref(), |hint| match hub.grants.logout_hint(hint) {
-        Err(ErrorCode::LogoutHintEncrypted) => recognized.ok_or(ErrorCode::LogoutHintEncrypted),
-        read => read,
+    logout::check(params, hub.federation.load().as_ref(), |hint| {
+        match hub.grants.logout_hint(hint) {
+            Err(ErrorCode::LogoutHintEncrypted) => recognized.ok_or(ErrorCode::LogoutHintEncrypted),
+            read => read,
+        }
     })
 }
 
 /// What an encrypted hint says, if it was issued in the session of the browser's cookie.
-async fn recognize(hub: &Hub, params: &Params, cookie: Option<&Secret<String>>) -> Result<Option<Hint>, ErrorCode> {
+async fn recognize(
+    hub: &Hub,
+    params: &Params,
+    cookie: Option<&Secret<String>>,
+) -> Result<Option<Hint>, ErrorCode> {
     match (params.one("id_token_hint"), cookie) {
-        (Ok(Some(hint)), Some(cookie)) if is_jwe(hint) => hub.logouts.recognize_encrypted_hint(hint, cookie).await,
+        (Ok(Some(hint)), Some(cookie)) if is_jwe(hint) => {
+            hub.logouts.recognize_encrypted_hint(hint, cookie).await
+        }
         _ => Ok(None),
     }
 }
@@ -173,7 +198,11 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
     let (named, back) = match check(hub, params, recognized) {
         Ok(LogoutRequest::Named { hint, back }) => (Some(hint), back),
         Ok(LogoutRequest::Unnamed) => (None, None),
-        Err(code) => return repeated(hub, params, code, cookie.as_ref()).await.unwrap_or_else(|| refuse(hub, request, code)),
+        Err(code) => {
+            return repeated(hub, params, code, cookie.as_ref())
+                .await
+                .unwrap_or_else(|| refuse(hub, request, code));
+        }
     };
     let (verdict, session) = match hub.logouts.judge(named.as_ref(), cookie.as_ref()).await {
         Ok(judged) => judged,
@@ -184,8 +213,11 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
     let departed = match (verdict, said, &cookie, session) {
         (Verdict::AskFirst, Said::Nothing, cookie, session) => {
             hub.metrics.logout("asked");
-            hub.grants.audit.tell(|| destination.service_provider.iter().fold(Event::of(Name::LogoutAsked), Event::sp));
-            let question = question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
+            hub.grants.audit.tell(|| {
+                destination.service_provider.iter().fold(Event::of(Name::LogoutAsked), Event::sp)
+            });
+            let question =
+                question(hub, locale, cookie.as_ref(), session.as_ref(), &destination, params);
             return landing_page(hub, 200, locale, |chrome| question.render(chrome));
         }
         (Verdict::AskFirst | Verdict::LogOut, _, Some(cookie), Some(session)) => {
@@ -208,25 +240,44 @@ async fn serve(hub: &Hub, request: &HttpRequest, params: &Params, said: Said) ->
 }
 
 /// A double click, or a request whose answer got lost: its session is over, and no longer recognizes its encrypted hint.
-async fn repeated(hub: &Hub, params: &Params, code: ErrorCode, cookie: Option<&Secret<String>>) -> Option<HttpResponse> {
+async fn repeated(
+    hub: &Hub,
+    params: &Params,
+    code: ErrorCode,
+    cookie: Option<&Secret<String>>,
+) -> Option<HttpResponse> {
     let cookie = cookie.filter(|_| code == ErrorCode::LogoutHintEncrypted)?;
-    let location = hub.grants.remembered_redirect(cookie, &shown(&carried(params))).await.ok()??;
+    let location =
+        hub.grants.remembered_redirect(cookie, &shown(&carried(params))).await.ok()??;
     Some(see_other(&location))
 }
 
-async fn remember(hub: &Hub, params: &Params, cookie: &Secret<String>, departed: &Departed, destination: &Destination) {
+async fn remember(
+    hub: &Hub,
+    params: &Params,
+    cookie: &Secret<String>,
+    departed: &Departed,
+    destination: &Destination,
+) {
     let location = match (departed, &destination.back) {
         (Departed::ToProvider(url), _) => url.to_string(),
         (Departed::Here { .. } | Departed::Already, Some(back)) => back.location(),
         (Departed::Here { .. } | Departed::Already, None) => return,
     };
-    if let Err(code) = hub.grants.remember_redirect(cookie, &shown(&carried(params)), &location).await {
+    if let Err(code) =
+        hub.grants.remember_redirect(cookie, &shown(&carried(params)), &location).await
+    {
         tracing::warn!(code = code.entry().code, "a repeat of this logout will be refused");
     }
 }
 
 /// The session is over: on to its identity provider, or to the destination.
-fn depart(hub: &Hub, locale: Locale, departed: Departed, destination: &Destination) -> HttpResponse {
+fn depart(
+    hub: &Hub,
+    locale: Locale,
+    departed: Departed,
+    destination: &Destination,
+) -> HttpResponse {
     let (outcome, unreached) = match departed {
         Departed::ToProvider(url) => {
             hub.metrics.logout("provider");
@@ -243,13 +294,20 @@ fn depart(hub: &Hub, locale: Locale, departed: Departed, destination: &Destinati
 }
 
 /// `unreached` is the identity provider that could not be told; a sandbox keeps no session of its own.
-fn logged_out(hub: &Hub, locale: Locale, destination: Option<&Destination>, unreached: Option<&ConnectorId>) -> HttpResponse {
+fn logged_out(
+    hub: &Hub,
+    locale: Locale,
+    destination: Option<&Destination>,
+    unreached: Option<&ConnectorId>,
+) -> HttpResponse {
     let federation = hub.federation.load();
-    let service = destination.and_then(|destination| federation.service(destination.service_provider.as_ref()?));
+    let service = destination
+        .and_then(|destination| federation.service(destination.service_provider.as_ref()?));
     let name = |id: &ConnectorId| Some(locale.pick(&*hub.connectors.name(id)?).to_owned());
     let logged_out = LoggedOutPage {
         service: service.map(|service| locale.pick(&service.name).to_owned()),
-        way: service.map(|service| Way::ServiceHome { href: service.registration.home_page.clone() }),
+        way: service
+            .map(|service| Way::ServiceHome { href: service.registration.home_page.clone() }),
         unreached: unreached.filter(|id| hub.connectors.sandbox_offer(id).is_none()).and_then(name),
     };
     landing_page(hub, 200, locale, |chrome| logged_out.render(chrome))
@@ -265,13 +323,22 @@ fn question(
 ) -> LogOutPage {
     let carried = carried(params);
     // Where there is no cookie, there is nothing that another site could end.
-    let csrf = cookie.map(|cookie| ("csrf".to_owned(), csrf::token(cookie, Purpose::LogOut, &shown(&carried))));
+    let csrf = cookie
+        .map(|cookie| ("csrf".to_owned(), csrf::token(cookie, Purpose::LogOut, &shown(&carried))));
     let federation = hub.federation.load();
     let service = destination.service_provider.as_ref().and_then(|id| federation.service(id));
-    let name = |id: &ConnectorId| hub.connectors.name(id).map_or_else(|| id.to_string(), |name| locale.pick(&name).to_owned());
+    let name = |id: &ConnectorId| {
+        hub.connectors.name(id).map_or_else(|| id.to_string(), |name| locale.pick(&name).to_owned())
+    };
     LogOutPage {
-        fields: csrf.into_iter().chain(carried).map(|(name, value)| Field::new(name, value)).collect(),
-        service: service.map(|service| (locale.pick(&service.name).to_owned(), service.registration.home_page.clone())),
+        fields: csrf
+            .into_iter()
+            .chain(carried)
+            .map(|(name, value)| Field::new(name, value))
+            .collect(),
+        service: service.map(|service| {
+            (locale.pick(&service.name).to_owned(), service.registration.home_page.clone())
+        }),
         provider: session.map(|session| name(&session.connector)),
     }
 }
@@ -292,7 +359,12 @@ fn shown(carried: &[(String, String)]) -> String {
 }
 
 fn wishes(params: &Params) -> Vec<String> {
-    let wished = params.one("ui_locales").ok().flatten().filter(|value| value.len() <= UI_LOCALES_MOST).unwrap_or_default();
+    let wished = params
+        .one("ui_locales")
+        .ok()
+        .flatten()
+        .filter(|value| value.len() <= UI_LOCALES_MOST)
+        .unwrap_or_default();
     wished.split_ascii_whitespace().map(str::to_owned).collect()
 }
 

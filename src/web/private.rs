@@ -99,14 +99,22 @@ pub struct Readiness {
 impl Readiness {
     /// Adds a check. It is asked at each `/readyz`: it must look at something already known, and never wait.
     #[must_use]
-    pub fn with(mut self, name: &'static str, check: impl Fn() -> Result<(), String> + Send + Sync + 'static) -> Self {
+    pub fn with(
+        mut self,
+        name: &'static str,
+        check: impl Fn() -> Result<(), String> + Send + Sync + 'static,
+    ) -> Self {
         self.checks.push((name, Box::new(check)));
         self
     }
 
     /// Adds a list of what is not as it should be, and keeps nobody from being served. Asked as a check is.
     #[must_use]
-    pub fn with_detail(mut self, name: &'static str, detail: impl Fn() -> Vec<String> + Send + Sync + 'static) -> Self {
+    pub fn with_detail(
+        mut self,
+        name: &'static str,
+        detail: impl Fn() -> Vec<String> + Send + Sync + 'static,
+    ) -> Self {
         self.details.push((name, Box::new(detail)));
         self
     }
@@ -115,7 +123,11 @@ impl Readiness {
     #[must_use]
     pub fn checks(&self) -> Vec<CheckRow> {
         let (complaints, degraded) = (self.complaints(), self.degraded());
-        let asked = self.checks.iter().map(|(name, _)| *name).chain(self.details.iter().map(|(name, _)| *name));
+        let asked = self
+            .checks
+            .iter()
+            .map(|(name, _)| *name)
+            .chain(self.details.iter().map(|(name, _)| *name));
         let names: BTreeSet<&str> = asked.chain(complaints.keys().copied()).collect();
         let row = |name: &str| {
             let (complaint, details) = (complaints.get(name), degraded.get(name));
@@ -125,7 +137,11 @@ impl Readiness {
                 (None, None) => CheckState::Ok,
             };
             let lines = complaint.into_iter().chain(details.into_iter().flatten());
-            CheckRow { name: name.to_owned(), state, findings: lines.map(|line| Finding::of(line)).collect() }
+            CheckRow {
+                name: name.to_owned(),
+                state,
+                findings: lines.map(|line| Finding::of(line)).collect(),
+            }
         };
         names.into_iter().map(row).collect()
     }
@@ -151,7 +167,8 @@ impl Readiness {
     /// What is not ready, by name, with the reason; empty when all is well.
     #[must_use]
     pub fn complaints(&self) -> BTreeMap<&'static str, String> {
-        let complaint = |(name, check): &(&'static str, Check)| check().err().map(|reason| (*name, reason));
+        let complaint =
+            |(name, check): &(&'static str, Check)| check().err().map(|reason| (*name, reason));
         let mut complaints: BTreeMap<_, _> = self.checks.iter().filter_map(complaint).collect();
         if self.is_draining() {
             complaints.insert("draining", "this process is going down".to_owned());
@@ -185,7 +202,9 @@ pub async fn admit(
     let (started, details) = (
         Instant::now(),
         match code {
-            ErrorCode::UnknownHost => vec!["ask by an IP address or localhost, or add the name to private.hosts".to_owned()],
+            ErrorCode::UnknownHost => vec![
+                "ask by an IP address or localhost, or add the name to private.hosts".to_owned(),
+            ],
             _ => Vec::new(),
         },
     );
@@ -234,7 +253,10 @@ struct Ready {
 
 /// Adds, before [`configure`], what the files in use say, in short: for `passerelle plan`, which holds it against the files
 /// that there are. It tells who may be served by whom, and no secret.
-pub fn configure_digest(config: &mut ServiceConfig, digest: impl Fn() -> Outline + Clone + 'static) {
+pub fn configure_digest(
+    config: &mut ServiceConfig,
+    digest: impl Fn() -> Outline + Clone + 'static,
+) {
     let told = move || {
         let outline = digest();
         async move { HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(outline) }
@@ -247,18 +269,28 @@ pub const DIGEST: &str = "/config/digest";
 
 /// True as long as anything answers at all: a hub that is not ready must not be restarted for it.
 async fn alive() -> HttpResponse {
-    HttpResponse::Ok().insert_header(("cache-control", "no-store")).json(serde_json::json!({ "alive": true }))
+    HttpResponse::Ok()
+        .insert_header(("cache-control", "no-store"))
+        .json(serde_json::json!({ "alive": true }))
 }
 
 async fn ready(readiness: Data<Readiness>) -> HttpResponse {
     let not_ready = readiness.complaints();
-    let status = if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
-    let body = Ready { ready: not_ready.is_empty(), not_ready, degraded: readiness.degraded(), checks: readiness.checks() };
+    let status =
+        if not_ready.is_empty() { StatusCode::OK } else { StatusCode::SERVICE_UNAVAILABLE };
+    let body = Ready {
+        ready: not_ready.is_empty(),
+        not_ready,
+        degraded: readiness.degraded(),
+        checks: readiness.checks(),
+    };
     HttpResponse::build(status).insert_header(("cache-control", "no-store")).json(body)
 }
 
 async fn scrape(metrics: Data<Metrics>) -> HttpResponse {
-    HttpResponse::Ok().content_type("text/plain; version=0.0.4; charset=utf-8").body(metrics.render())
+    HttpResponse::Ok()
+        .content_type("text/plain; version=0.0.4; charset=utf-8")
+        .body(metrics.render())
 }
 
 #[cfg(test)]
@@ -268,15 +300,21 @@ mod tests {
     use actix_web::{App, test};
 
     async fn answer(readiness: &Arc<Readiness>, path: &str) -> (u16, String) {
-        answer_counted(readiness, path, Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap())).await
+        answer_counted(readiness, path, Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()))
+            .await
     }
 
-    async fn answer_counted(readiness: &Arc<Readiness>, path: &str, metrics: Arc<Metrics>) -> (u16, String) {
-        let app = test::init_service(
-            App::new().configure(|config| configure(config, Arc::clone(readiness), metrics, web::resource("/more"))),
-        )
+    async fn answer_counted(
+        readiness: &Arc<Readiness>,
+        path: &str,
+        metrics: Arc<Metrics>,
+    ) -> (u16, String) {
+        let app = test::init_service(App::new().configure(|config| {
+            configure(config, Arc::clone(readiness), metrics, web::resource("/more"))
+        }))
         .await;
-        let response = test::call_service(&app, test::TestRequest::get().uri(path).to_request()).await;
+        let response =
+            test::call_service(&app, test::TestRequest::get().uri(path).to_request()).await;
         let status = response.status().as_u16();
         (status, String::from_utf8(test::read_body(response).await.to_vec()).unwrap())
     }
@@ -285,9 +323,13 @@ mod tests {
     async fn readiness_names_what_is_missing() {
         let keys = Arc::new(AtomicBool::new(false));
         let loaded = Arc::clone(&keys);
-        let readiness = Readiness::default()
-            .with("store", || Ok(()))
-            .with("keys", move || if loaded.load(Ordering::SeqCst) { Ok(()) } else { Err("no signing key is loaded".into()) });
+        let readiness = Readiness::default().with("store", || Ok(())).with("keys", move || {
+            if loaded.load(Ordering::SeqCst) {
+                Ok(())
+            } else {
+                Err("no signing key is loaded".into())
+            }
+        });
         let readiness = Arc::new(readiness);
         let missing = concat!(
             r#"{"ready":false,"not_ready":{"keys":"no signing key is loaded"},"checks":["#,
@@ -304,7 +346,9 @@ mod tests {
     #[actix_web::test]
     async fn what_is_to_be_mended_is_told_and_keeps_nobody_from_being_served() {
         let told = || vec!["connectors/x.toml:3 name is missing; add it".to_owned()];
-        let readiness = Arc::new(Readiness::default().with_detail("config", told).with_detail("other", Vec::new));
+        let readiness = Arc::new(
+            Readiness::default().with_detail("config", told).with_detail("other", Vec::new),
+        );
         let body = concat!(
             r#"{"ready":true,"degraded":{"config":["connectors/x.toml:3 name is missing; add it"]},"checks":["#,
             r#"{"name":"config","state":"degraded","findings":[{"what":"connectors/x.toml:3 name is missing","mend":"add it"}]},"#,
@@ -321,10 +365,16 @@ mod tests {
             .configure(|config| configure_digest(config, Outline::default))
             .configure(|config| configure(config, readiness, metrics, web::resource("/more")));
         let app = test::init_service(app).await;
-        let response = test::call_service(&app, test::TestRequest::get().uri(DIGEST).to_request()).await;
+        let response =
+            test::call_service(&app, test::TestRequest::get().uri(DIGEST).to_request()).await;
         assert_eq!(response.status(), 200);
         assert_eq!(test::read_body_json::<Outline, _>(response).await, Outline::default());
-        assert_eq!(test::call_service(&app, test::TestRequest::get().uri("/livez").to_request()).await.status(), 200);
+        assert_eq!(
+            test::call_service(&app, test::TestRequest::get().uri("/livez").to_request())
+                .await
+                .status(),
+            200
+        );
     }
 
     #[actix_web::test]

@@ -7,7 +7,9 @@ use actix_web::{HttpRequest, HttpResponse};
 use super::answer::{BASE_PATH, landing_page, locale, page};
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
-use super::pages::{Chrome, ClaimName, Detail, ErrorPage, Field, Leave, Locale, Theme, Way, negotiate};
+use super::pages::{
+    Chrome, ClaimName, Detail, ErrorPage, Field, Leave, Locale, Theme, Way, negotiate,
+};
 use super::refused::{self, Whose};
 use super::shell::Head;
 use super::view;
@@ -28,7 +30,12 @@ pub fn bad_request(hub: &Hub, request: &HttpRequest, precise: ErrorCode) -> Http
 
 /// The same for an authorization request, whose registered client the logs name.
 #[must_use]
-pub fn bad_authorization(hub: &Hub, request: &HttpRequest, precise: ErrorCode, client_id: Option<&ClientId>) -> HttpResponse {
+pub fn bad_authorization(
+    hub: &Hub,
+    request: &HttpRequest,
+    precise: ErrorCode,
+    client_id: Option<&ClientId>,
+) -> HttpResponse {
     malformed(hub, request, precise, client_id, Vec::new())
 }
 
@@ -51,12 +58,19 @@ fn sign_out() -> Way {
     Way::SignOut { href: path::END_SESSION.to_owned() }
 }
 
-fn malformed(hub: &Hub, request: &HttpRequest, precise: ErrorCode, client_id: Option<&ClientId>, ways: Vec<Way>) -> HttpResponse {
+fn malformed(
+    hub: &Hub,
+    request: &HttpRequest,
+    precise: ErrorCode,
+    client_id: Option<&ClientId>,
+    ways: Vec<Way>,
+) -> HttpResponse {
     let entry = precise.entry();
     let mut error = plain(hub, ErrorCode::BadRequest);
     error.ways = ways;
     if precise != ErrorCode::BadRequest {
-        error.detail = Some(Detail { code: entry.code.to_owned(), line: entry.description.to_owned() });
+        error.detail =
+            Some(Detail { code: entry.code.to_owned(), line: entry.description.to_owned() });
     }
     let whose = Whose { client_id, ..Whose::page(&error.support_id) };
     refused::tell(hub, request, whose, precise, "a malformed request was refused");
@@ -70,7 +84,9 @@ pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpRespons
     refused::tell(hub, request, Whose::page(&error.support_id), code, "a request was refused");
     match code {
         ErrorCode::NotFound | ErrorCode::MethodNotAllowed => {
-            landing_page(hub, code.entry().status, locale(request, &[]), |chrome| error.render(chrome))
+            landing_page(hub, code.entry().status, locale(request, &[]), |chrome| {
+                error.render(chrome)
+            })
         }
         _ => respond(hub, locale(request, &[]), &error),
     }
@@ -78,17 +94,32 @@ pub fn outside(hub: &Hub, request: &HttpRequest, code: ErrorCode) -> HttpRespons
 
 /// A browser that can't prove that the login is its own. The page names no service and shows no way to one: the address may
 /// come from a stranger who wants to know where the login leads.
-pub async fn other_browser(hub: &Hub, request: &HttpRequest, hash: &InteractionHash) -> HttpResponse {
+pub async fn other_browser(
+    hub: &Hub,
+    request: &HttpRequest,
+    hash: &InteractionHash,
+) -> HttpResponse {
     let standing = match hub.logins.glance(hash).await {
         Ok(Some(standing)) => standing,
         Ok(None) => return outside(hub, request, ErrorCode::LoginUnknown),
         Err(code) => return ended(hub, request, hash, Ended::Hub(code)),
     };
     // A tab whose login was closed, together with its cookie, because younger ones are open.
-    let code = if standing.displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
+    let code =
+        if standing.displaced { ErrorCode::TooManyLogins } else { ErrorCode::LoginOtherBrowser };
     let error = ErrorPage { support_id: standing.support_id.to_string(), ..plain(hub, code) };
-    let whose = Whose { client_id: Some(&standing.client_id), login: Some(hash), ..Whose::page(&error.support_id) };
-    refused::tell(hub, request, whose, error.code, "a browser without the login's cookie was refused");
+    let whose = Whose {
+        client_id: Some(&standing.client_id),
+        login: Some(hash),
+        ..Whose::page(&error.support_id)
+    };
+    refused::tell(
+        hub,
+        request,
+        whose,
+        error.code,
+        "a browser without the login's cookie was refused",
+    );
     respond(hub, locale(request, &[]), &error)
 }
 
@@ -105,14 +136,23 @@ pub fn unusable_answer(
     let mut error = about(hub, code, standing, locale);
     error.provider = hub.connectors.name(connector).map(|name| locale.pick(&name).to_owned());
     error.ways = vec![Way::Continue { href: interaction(hash) }];
-    let whose = Whose { client_id: Some(&standing.client_id), login: Some(hash), ..Whose::page(&error.support_id) };
+    let whose = Whose {
+        client_id: Some(&standing.client_id),
+        login: Some(hash),
+        ..Whose::page(&error.support_id)
+    };
     refused::tell(hub, request, whose, code, "an identity provider's answer could not be used");
     respond(hub, locale, &error)
 }
 
 /// A login that could not be admitted: 503 with `Retry-After`, and the way to the service's home page.
 #[must_use]
-pub fn unserved(hub: &Hub, request: &HttpRequest, code: ErrorCode, client_id: &ClientId) -> HttpResponse {
+pub fn unserved(
+    hub: &Hub,
+    request: &HttpRequest,
+    code: ErrorCode,
+    client_id: &ClientId,
+) -> HttpResponse {
     let locale = locale(request, &[]);
     let mut error = plain(hub, code);
     if let Some(service) = hub.federation.load().service(client_id) {
@@ -127,7 +167,13 @@ pub fn unserved(hub: &Hub, request: &HttpRequest, code: ErrorCode, client_id: &C
 /// A login that was not begun, because too many were: 429 with `Retry-After` (RFC 6585, 4), and the way to the home page of
 /// the service that was named. Never a redirect: the service would only send the person again.
 #[must_use]
-pub fn limited(hub: &Hub, request: &HttpRequest, code: ErrorCode, over: Over, client_id: Option<&ClientId>) -> HttpResponse {
+pub fn limited(
+    hub: &Hub,
+    request: &HttpRequest,
+    code: ErrorCode,
+    over: Over,
+    client_id: Option<&ClientId>,
+) -> HttpResponse {
     let named = client_id.filter(|id| hub.federation.load().active(id).is_some());
     let mut response = match named {
         Some(client_id) => unserved(hub, request, code, client_id),
@@ -139,7 +185,12 @@ pub fn limited(hub: &Hub, request: &HttpRequest, code: ErrorCode, over: Over, cl
 
 /// A step that could not be taken at all.
 #[must_use]
-pub fn ended(hub: &Hub, request: &HttpRequest, hash: &InteractionHash, ended: Ended) -> HttpResponse {
+pub fn ended(
+    hub: &Hub,
+    request: &HttpRequest,
+    hash: &InteractionHash,
+    ended: Ended,
+) -> HttpResponse {
     let code = match ended {
         Ended::Unknown => ErrorCode::LoginUnknown,
         Ended::Interrupted => ErrorCode::Interrupted,
@@ -190,9 +241,11 @@ pub fn blocked(
     let locale = locale(request, &standing.ui_locales);
     let mut error = about(hub, banner.code, standing, locale);
     let connector = banner.connector.as_ref();
-    error.provider = connector.and_then(|id| hub.connectors.name(id)).map(|name| locale.pick(&name).to_owned());
+    error.provider =
+        connector.and_then(|id| hub.connectors.name(id)).map(|name| locale.pick(&name).to_owned());
     error.message = connector.and_then(|id| view::word(hub, locale, standing, id));
-    error.ways = vec![Way::OtherProvider { href: interaction(hash) }, back_to_service(hash, cookie)];
+    error.ways =
+        vec![Way::OtherProvider { href: interaction(hash) }, back_to_service(hash, cookie)];
     respond(hub, locale, &error)
 }
 
@@ -212,11 +265,17 @@ pub fn early(env: &Env, theme: &Theme, head: &Head, code: ErrorCode) -> String {
     let locale = negotiate(&[], head.accept_language.as_deref());
     let mut error = error_page(env, code);
     // A login that met trouble of ours stands where it stood.
-    let hash = head.path.strip_prefix("/api/v2/interaction/").and_then(|rest| rest.split('/').next());
+    let hash =
+        head.path.strip_prefix("/api/v2/interaction/").and_then(|rest| rest.split('/').next());
     if let Some(hash) = hash.filter(|hash| InteractionHash::is_well_formed(hash)) {
         error.ways = vec![Way::TryAgain { href: interaction(&InteractionHash::new(hash)) }];
     }
-    telemetry::refused(Some(&error.support_id), None, code, "a request was refused before it was read");
+    telemetry::refused(
+        Some(&error.support_id),
+        None,
+        code,
+        "a request was refused before it was read",
+    );
     error.render(&Chrome { locale, nonce: "", theme, base_path: BASE_PATH, notices: &[] })
 }
 
@@ -240,7 +299,11 @@ fn error_page(env: &Env, code: ErrorCode) -> ErrorPage {
 }
 
 fn about(hub: &Hub, code: ErrorCode, standing: &Standing, locale: Locale) -> ErrorPage {
-    let service = hub.federation.load().service(&standing.client_id).map(|sp| locale.pick(&sp.name).to_owned());
+    let service = hub
+        .federation
+        .load()
+        .service(&standing.client_id)
+        .map(|sp| locale.pick(&sp.name).to_owned());
     ErrorPage {
         code,
         detail: None,

@@ -38,7 +38,9 @@ pub fn audit(hub: &Hub, request: &HttpRequest, whose: Whose<'_>, code: ErrorCode
     let Some(name) = event_of(request, code) else {
         // No business event, but a page with a support id on it.
         let event = |id| Event::of(Name::StepRefused).code(code).support_id(&SupportId::new(id));
-        hub.grants.audit.remember_some(|| whose.support_id.filter(|_| is_somebodys(code)).map(event));
+        hub.grants
+            .audit
+            .remember_some(|| whose.support_id.filter(|_| is_somebodys(code)).map(event));
         return;
     };
     hub.grants.audit.tell(|| {

@@ -25,19 +25,21 @@ use crate::telemetry::trace::Tracer;
 use crate::telemetry::{Listener, Metrics};
 
 /// Paths whose callers are programs: their errors are JSON, everybody else's are pages.
-const JSON_PATHS: [&str; 4] = ["/api/v2/token", "/api/v2/userinfo", "/api/v2/token/revocation", "/api/v2/checktoken"];
+const JSON_PATHS: [&str; 4] =
+    ["/api/v2/token", "/api/v2/userinfo", "/api/v2/token/revocation", "/api/v2/checktoken"];
 
 /// The endpoint label of a request that no route took, and of one that never came to an answer of its own.
 const UNMATCHED: &str = "unmatched";
 const UNFINISHED: &str = "unfinished";
 
 /// No script, and nothing from elsewhere, on a page that is made in trouble.
-const EARLY_PAGE_POLICY: &str =
-    "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
+const EARLY_PAGE_POLICY: &str = "default-src 'none'; style-src 'unsafe-inline'; img-src 'self'; base-uri 'none'; frame-ancestors 'none'";
 
 #[derive(thiserror::Error, Clone, PartialEq, Eq, Debug)]
 pub enum ShellFault {
-    #[error("base_url `{0}` is no http or https address with a host; write it as https://login.example.org")]
+    #[error(
+        "base_url `{0}` is no http or https address with a host; write it as https://login.example.org"
+    )]
     BaseUrl(String),
 }
 
@@ -53,7 +55,8 @@ pub struct Head {
 
 impl Head {
     fn of(request: &ServiceRequest) -> Self {
-        let accepted = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+        let accepted =
+            request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
         Self { path: request.path().to_owned(), accept_language: accepted.map(str::to_owned) }
     }
 }
@@ -132,18 +135,22 @@ impl Shell {
                 Err(finished(self.early(head, ErrorCode::Internal), ErrorCode::Internal))
             }
             // actix closes the connection behind an answer that left some of the body unread.
-            Err(_elapsed) => Err(finished(self.early(head, ErrorCode::RequestTimeout), ErrorCode::RequestTimeout)),
+            Err(_elapsed) => Err(finished(
+                self.early(head, ErrorCode::RequestTimeout),
+                ErrorCode::RequestTimeout,
+            )),
         }
     }
 
     fn early(&self, head: &Head, code: ErrorCode) -> HttpResponse {
         let entry = code.entry();
-        let mut response =
-            HttpResponseBuilder::new(StatusCode::from_u16(entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR));
+        let mut response = HttpResponseBuilder::new(
+            StatusCode::from_u16(entry.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR),
+        );
         match Form::of(&head.path) {
-            Form::Json => response
-                .content_type("application/json; charset=utf-8")
-                .body(json!({ "error": entry.oauth, "error_description": entry.description }).to_string()),
+            Form::Json => response.content_type("application/json; charset=utf-8").body(
+                json!({ "error": entry.oauth, "error_description": entry.description }).to_string(),
+            ),
             Form::Page => response
                 .content_type("text/html;charset=UTF-8")
                 .insert_header((header::CONTENT_SECURITY_POLICY, EARLY_PAGE_POLICY))
@@ -152,7 +159,10 @@ impl Shell {
     }
 
     /// Puts the security headers on whatever goes out, also on the errors of inner layers.
-    fn dress(&self, answer: Result<ServiceResponse<BoxBody>, Error>) -> Result<ServiceResponse<BoxBody>, Error> {
+    fn dress(
+        &self,
+        answer: Result<ServiceResponse<BoxBody>, Error>,
+    ) -> Result<ServiceResponse<BoxBody>, Error> {
         match answer {
             Ok(mut response) => {
                 self.add_headers(response.headers_mut());
@@ -167,7 +177,9 @@ impl Shell {
     }
 
     fn add_headers(&self, headers: &mut HeaderMap) {
-        let mut set = |name: HeaderName, value: &'static str| headers.insert(name, HeaderValue::from_static(value));
+        let mut set = |name: HeaderName, value: &'static str| {
+            headers.insert(name, HeaderValue::from_static(value))
+        };
         set(header::X_CONTENT_TYPE_OPTIONS, "nosniff");
         set(header::REFERRER_POLICY, "no-referrer");
         set(header::X_FRAME_OPTIONS, "DENY");
@@ -181,12 +193,22 @@ impl Shell {
 }
 
 /// Counts an answer under its route's pattern, whatever layer it came from.
-pub fn count(metrics: &Metrics, listener: Listener, answer: &Result<ServiceResponse<BoxBody>, Error>, started: Instant) {
+pub fn count(
+    metrics: &Metrics,
+    listener: Listener,
+    answer: &Result<ServiceResponse<BoxBody>, Error>,
+    started: Instant,
+) {
     let (endpoint, status) = match answer {
         Ok(response) => (response.request().match_pattern(), response.status()),
         Err(error) => (Some(UNFINISHED.to_owned()), error.as_response_error().status_code()),
     };
-    metrics.http_request(listener, endpoint.as_deref().unwrap_or(UNMATCHED), status.as_u16(), started.elapsed());
+    metrics.http_request(
+        listener,
+        endpoint.as_deref().unwrap_or(UNMATCHED),
+        status.as_u16(),
+        started.elapsed(),
+    );
 }
 
 /// A response that travels as an error, because the request it answers is gone.
@@ -259,13 +281,17 @@ mod tests {
     /// A body that sends a little and then nothing more, for ever.
     fn dripping() -> Payload {
         let drops = stream::iter([Ok(Bytes::from_static(b"grant_type="))]);
-        Payload::Stream { payload: Box::pin(futures_util::StreamExt::chain(drops, stream::pending())) }
+        Payload::Stream {
+            payload: Box::pin(futures_util::StreamExt::chain(drops, stream::pending())),
+        }
     }
 
     async fn ask(base_url: &str, request: TestRequest, body: Option<Payload>) -> Answer {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         let page = |_: &Head, code: ErrorCode| format!("<p>{}</p>", code.entry().code);
-        let shell = Arc::new(Shell::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page).unwrap());
+        let shell = Arc::new(
+            Shell::new(base_url, Duration::from_secs(10), Arc::clone(&metrics), page).unwrap(),
+        );
         let app = App::new()
             .service(web::resource("/api/v2/token").post(form))
             .service(web::resource("/api/v2/callback/{connector}").post(form).get(broken))
@@ -285,7 +311,12 @@ mod tests {
         };
         let (status, headers) = (response.status().as_u16(), response.headers().clone());
         let body = actix_web::body::to_bytes(response.into_body()).await.unwrap();
-        Answer { status, headers, body: String::from_utf8(body.to_vec()).unwrap(), metrics: metrics.render() }
+        Answer {
+            status,
+            headers,
+            body: String::from_utf8(body.to_vec()).unwrap(),
+            metrics: metrics.render(),
+        }
     }
 
     const BASE: &str = "https://login.example.org";
@@ -296,7 +327,10 @@ mod tests {
 
     fn post(path: &str) -> TestRequest {
         let form = ("content-type", "application/x-www-form-urlencoded");
-        TestRequest::post().uri(path).insert_header(("host", "login.example.org")).insert_header(form)
+        TestRequest::post()
+            .uri(path)
+            .insert_header(("host", "login.example.org"))
+            .insert_header(form)
     }
 
     #[actix_web::test]
@@ -314,7 +348,9 @@ mod tests {
             ("http://127.0.0.1:8080", "localhost:8080", 421),
             ("http://[::1]:8080/", "[::1]:8080", 200),
         ] {
-            let answer = ask(base, TestRequest::get().uri("/keys").insert_header(("host", host)), None).await;
+            let answer =
+                ask(base, TestRequest::get().uri("/keys").insert_header(("host", host)), None)
+                    .await;
             assert_eq!(answer.status, status, "{host} at {base}");
         }
         let none = ask(BASE, TestRequest::get().uri("/keys"), None).await;
@@ -324,16 +360,21 @@ mod tests {
     #[actix_web::test]
     async fn forwarded_headers_do_not_change_the_host() {
         let evil = TestRequest::get().uri("/keys").insert_header(("host", "evil.example"));
-        let evil =
-            evil.insert_header(("x-forwarded-host", "login.example.org")).insert_header(("forwarded", "host=login.example.org"));
+        let evil = evil
+            .insert_header(("x-forwarded-host", "login.example.org"))
+            .insert_header(("forwarded", "host=login.example.org"));
         assert_eq!(ask(BASE, evil, None).await.status, 421);
     }
 
     #[actix_web::test]
     async fn the_target_goes_before_the_host_header() {
-        let absolute = TestRequest::get().uri("http://evil.example/keys").insert_header(("host", "login.example.org"));
+        let absolute = TestRequest::get()
+            .uri("http://evil.example/keys")
+            .insert_header(("host", "login.example.org"));
         assert_eq!(ask(BASE, absolute, None).await.status, 421);
-        let absolute = TestRequest::get().uri("https://login.example.org/keys").insert_header(("host", "evil.example"));
+        let absolute = TestRequest::get()
+            .uri("https://login.example.org/keys")
+            .insert_header(("host", "evil.example"));
         assert_eq!(ask(BASE, absolute, None).await.status, 200);
     }
 
@@ -345,7 +386,10 @@ mod tests {
         assert_eq!(answer.status, 408);
         assert_eq!(began.elapsed().as_secs(), 10);
         let json = r#"{"error":"invalid_request","error_description":"The request took too long to arrive."}"#;
-        assert_eq!((answer.header("content-type"), answer.body.as_str()), ("application/json; charset=utf-8", json));
+        assert_eq!(
+            (answer.header("content-type"), answer.body.as_str()),
+            ("application/json; charset=utf-8", json)
+        );
         assert!(
             answer.metrics.contains(r#"passerelle_http_requests_total{endpoint="unfinished",listener="public",status="4xx"} 1"#)
         );
@@ -362,14 +406,21 @@ mod tests {
         assert_eq!(page.header("x-frame-options"), "DENY");
         assert!(page.metrics.contains(r#"status="5xx"} 1"#));
         let json = ask(BASE, get("/api/v2/userinfo"), None).await;
-        assert_eq!((json.status, json.body.contains("server_error"), json.body.contains("broken")), (500, true, false));
+        assert_eq!(
+            (json.status, json.body.contains("server_error"), json.body.contains("broken")),
+            (500, true, false)
+        );
     }
 
     #[actix_web::test]
     async fn every_answer_carries_the_security_headers() {
-        for (path, status) in
-            [("/keys", 200), ("/refused", 403), ("/nothing", 404), ("/api/v2/token", 405), ("/api/v2/userinfo", 500)]
-        {
+        for (path, status) in [
+            ("/keys", 200),
+            ("/refused", 403),
+            ("/nothing", 404),
+            ("/api/v2/token", 405),
+            ("/api/v2/userinfo", 500),
+        ] {
             let answer = ask(BASE, get(path), None).await;
             assert_eq!(answer.status, status, "{path}");
             for (name, value) in [
@@ -386,16 +437,29 @@ mod tests {
 
     #[actix_web::test]
     async fn plain_http_promises_no_https() {
-        let answer = ask("http://localhost", TestRequest::get().uri("/keys").insert_header(("host", "localhost")), None).await;
+        let answer = ask(
+            "http://localhost",
+            TestRequest::get().uri("/keys").insert_header(("host", "localhost")),
+            None,
+        )
+        .await;
         assert_eq!((answer.status, answer.header("strict-transport-security")), (200, ""));
     }
 
     #[actix_web::test]
     async fn requests_are_counted_by_route_and_never_by_path() {
         let matched = ask(BASE, post("/api/v2/callback/somebody"), None).await;
-        assert!(matched.metrics.contains(r#"endpoint="/api/v2/callback/{connector}""#), "{}", matched.metrics);
+        assert!(
+            matched.metrics.contains(r#"endpoint="/api/v2/callback/{connector}""#),
+            "{}",
+            matched.metrics
+        );
         let unmatched = ask(BASE, get("/somebody"), None).await;
-        assert!(unmatched.metrics.contains(r#"{endpoint="unmatched",listener="public",status="4xx"} 1"#));
+        assert!(
+            unmatched
+                .metrics
+                .contains(r#"{endpoint="unmatched",listener="public",status="4xx"} 1"#)
+        );
         for answer in [matched, unmatched] {
             assert!(!answer.metrics.contains("somebody"));
         }
@@ -407,24 +471,39 @@ mod tests {
         use tokio::io::{AsyncReadExt, AsyncWriteExt};
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         let app = move || {
-            let shell =
-                Shell::new("http://localhost", Duration::from_millis(50), Arc::clone(&metrics), |_, _| String::new()).unwrap();
+            let shell = Shell::new(
+                "http://localhost",
+                Duration::from_millis(50),
+                Arc::clone(&metrics),
+                |_, _| String::new(),
+            )
+            .unwrap();
             let shell = Arc::new(shell);
             let token = web::resource("/api/v2/token").post(form);
-            App::new().service(token).wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))
+            App::new()
+                .service(token)
+                .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)))
         };
-        let server = actix_web::HttpServer::new(app).workers(1).disable_signals().bind("127.0.0.1:0").unwrap();
+        let server = actix_web::HttpServer::new(app)
+            .workers(1)
+            .disable_signals()
+            .bind("127.0.0.1:0")
+            .unwrap();
         let address = server.addrs()[0];
         let running = server.run();
         let handle = running.handle();
         actix_web::rt::spawn(running);
         let mut socket = tokio::net::TcpStream::connect(address).await.unwrap();
         let head = "POST /api/v2/token HTTP/1.1\r\nhost: localhost\r\ncontent-type: application/x-www-form-urlencoded\r\n";
-        socket.write_all(format!("{head}content-length: 1000\r\n\r\ngrant").as_bytes()).await.unwrap();
+        socket
+            .write_all(format!("{head}content-length: 1000\r\n\r\ngrant").as_bytes())
+            .await
+            .unwrap();
         let mut first = [0; 12];
         socket.read_exact(&mut first).await.unwrap();
         assert_eq!(&first, b"HTTP/1.1 408");
-        let smuggled = socket.write_all(b"GET /api/v2/userinfo HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
+        let smuggled =
+            socket.write_all(b"GET /api/v2/userinfo HTTP/1.1\r\nhost: localhost\r\n\r\n").await;
         let mut rest = Vec::new();
         let ended = socket.read_to_end(&mut rest).await;
         let rest = String::from_utf8_lossy(&rest);
@@ -437,7 +516,11 @@ mod tests {
     fn a_base_url_without_a_host_is_named() {
         let metrics = Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap());
         for wrong in ["login.example.org", "ftp://login.example.org", "data:x", ""] {
-            let fault = Shell::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_, _| String::new()).err().unwrap();
+            let fault = Shell::new(wrong, Duration::from_secs(1), Arc::clone(&metrics), |_, _| {
+                String::new()
+            })
+            .err()
+            .unwrap();
             assert_eq!(fault, ShellFault::BaseUrl(wrong.into()));
         }
     }

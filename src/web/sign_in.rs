@@ -31,7 +31,11 @@ struct Visit {
 }
 
 /// The empty form.
-pub async fn show(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>) -> HttpResponse {
+pub async fn show(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+) -> HttpResponse {
     let query = form::query(request.query_string()).unwrap_or_default();
     let state = query.one("state").ok().flatten();
     match visit(&hub, &request, path.into_inner(), state).await {
@@ -41,10 +45,17 @@ pub async fn show(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<Str
 }
 
 /// What was typed.
-pub async fn submit(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<String>, body: web::Payload) -> HttpResponse {
+pub async fn submit(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    path: web::Path<String>,
+    body: web::Payload,
+) -> HttpResponse {
     let params = match form::body(&request, body).await {
         Ok(params) => params,
-        Err(FormFault::TooLarge) => return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge),
+        Err(FormFault::TooLarge) => {
+            return problem::outside(&hub, &request, ErrorCode::PayloadTooLarge);
+        }
         Err(fault) => return problem::bad_request(&hub, &request, fault.code()),
     };
     let one = |name| params.one(name).ok().flatten();
@@ -52,14 +63,25 @@ pub async fn submit(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
         Ok(visit) => visit,
         Err(refusal) => return refusal,
     };
-    let protected =
-        csrf::same_origin(&request).and_then(|()| csrf::check(&visit.cookie, Purpose::SignIn, &visit.state, one("csrf")));
+    let protected = csrf::same_origin(&request)
+        .and_then(|()| csrf::check(&visit.cookie, Purpose::SignIn, &visit.state, one("csrf")));
     if let Err(code) = protected {
         let client_id = Some(&visit.standing.client_id);
-        let whose = Whose { client_id, login: Some(&visit.hash), ..Whose::page(visit.standing.support_id.as_str()) };
+        let whose = Whose {
+            client_id,
+            login: Some(&visit.hash),
+            ..Whose::page(visit.standing.support_id.as_str())
+        };
         refused::tell(&hub, &request, whose, code, "a form without its protection was refused");
         let problem = crate::login::Problem { code, claim: None, way: crate::login::Way::Choice };
-        return problem::of_login(&hub, &request, &visit.hash, &visit.cookie, problem, &visit.standing);
+        return problem::of_login(
+            &hub,
+            &request,
+            &visit.hash,
+            &visit.cookie,
+            problem,
+            &visit.standing,
+        );
     }
     let (username, password) = match (one("username"), one("password")) {
         (Some(username), Some(password)) => (username.to_owned(), Secret::new(password.to_owned())),
@@ -70,32 +92,57 @@ pub async fn submit(hub: web::Data<Hub>, request: HttpRequest, path: web::Path<S
     };
     let network = hub.proxies.client_network(&request);
     let (login, state) = (visit.hash.clone(), visit.state.clone());
-    let typed = TypedIn { login, state, username: Secret::new(username.clone()), password, network };
+    let typed =
+        TypedIn { login, state, username: Secret::new(username.clone()), password, network };
     let outcome = hub.connectors.sign_in(&visit.connector, typed, &visit.standing).await;
     if matches!(outcome, SignInOutcome::Refused | SignInOutcome::Wait(_)) {
         hub.grants.audit.tell(|| {
-            let refused = Event::of(Name::PasswordRefused).sp(&visit.standing.client_id).idp(&visit.connector);
+            let refused = Event::of(Name::PasswordRefused)
+                .sp(&visit.standing.client_id)
+                .idp(&visit.connector);
             refused.login(&visit.hash).support_id(&visit.standing.support_id)
         });
     }
     match outcome {
-        SignInOutcome::Proven(query) => see_other(&format!("{BASE_PATH}/callback/{}?{}", visit.connector, query.reveal())),
-        SignInOutcome::Refused => answer(&hub, &request, &visit, 403, username, Some(SignInTrouble::Wrong)),
+        SignInOutcome::Proven(query) => {
+            see_other(&format!("{BASE_PATH}/callback/{}?{}", visit.connector, query.reveal()))
+        }
+        SignInOutcome::Refused => {
+            answer(&hub, &request, &visit, 403, username, Some(SignInTrouble::Wrong))
+        }
         SignInOutcome::Wait(wait) => {
-            let mut response =
-                answer(&hub, &request, &visit, 429, username, Some(SignInTrouble::Wait { minutes: minutes(wait) }));
+            let mut response = answer(
+                &hub,
+                &request,
+                &visit,
+                429,
+                username,
+                Some(SignInTrouble::Wait { minutes: minutes(wait) }),
+            );
             response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(wait.as_secs().max(1)));
             response
         }
         SignInOutcome::Failed(code) => {
             let support_id = visit.standing.support_id.to_string();
-            answer(&hub, &request, &visit, code.entry().status, username, Some(SignInTrouble::Failed { code, support_id }))
+            answer(
+                &hub,
+                &request,
+                &visit,
+                code.entry().status,
+                username,
+                Some(SignInTrouble::Failed { code, support_id }),
+            )
         }
     }
 }
 
 /// Proves that the page is this browser's, and that there is anything to sign in to.
-async fn visit(hub: &Hub, request: &HttpRequest, connector: String, state: Option<&str>) -> Result<Visit, HttpResponse> {
+async fn visit(
+    hub: &Hub,
+    request: &HttpRequest,
+    connector: String,
+    state: Option<&str>,
+) -> Result<Visit, HttpResponse> {
     let connector = ConnectorId::new(connector);
     if !hub.connectors.asks_password(&connector) {
         return Err(problem::outside(hub, request, ErrorCode::NotFound));
@@ -110,7 +157,9 @@ async fn visit(hub: &Hub, request: &HttpRequest, connector: String, state: Optio
         Ok(LoginByState::OtherLive(hash, _) | LoginByState::OtherEnded(hash)) => {
             return Err(see_other(&problem::interaction(&hash)));
         }
-        Ok(LoginByState::None) => return Err(problem::outside(hub, request, ErrorCode::LoginOtherBrowser)),
+        Ok(LoginByState::None) => {
+            return Err(problem::outside(hub, request, ErrorCode::LoginOtherBrowser));
+        }
         Err(code) => return Err(problem::outside(hub, request, code)),
     };
     // One that is over, or a connector that was closed meanwhile, is told about where every login stands.
@@ -131,7 +180,8 @@ fn answer(
     let locale = locale(request, &visit.standing.ui_locales);
     let name = hub.connectors.name(&visit.connector).unwrap_or_default();
     let federation = hub.federation.load();
-    let service = federation.service(&visit.standing.client_id).map_or("", |sp| locale.pick(&sp.name));
+    let service =
+        federation.service(&visit.standing.client_id).map_or("", |sp| locale.pick(&sp.name));
     let shown = SignInPage {
         provider: locale.pick(&name).to_owned(),
         service: service.to_owned(),

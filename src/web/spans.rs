@@ -15,10 +15,17 @@ use crate::telemetry::trace::{Span, Tracer};
 
 /// Where service providers and data providers call, or send a browser to, and may say which trace of theirs it belongs to.
 /// Elsewhere only browsers come, and what they say is not asked for.
-const TRACEPARENT_READ: [&str; 4] = [path::AUTHORIZE, path::TOKEN, path::USERINFO, path::INTROSPECTION];
+const TRACEPARENT_READ: [&str; 4] =
+    [path::AUTHORIZE, path::TOKEN, path::USERINFO, path::INTROSPECTION];
 
 /// The other addresses that a login goes by.
-const OF_LOGINS: [&str; 5] = ["/api/v2/interaction/", "/api/v2/callback/", "/connectors/", path::REVOCATION, path::END_SESSION];
+const OF_LOGINS: [&str; 5] = [
+    "/api/v2/interaction/",
+    "/api/v2/callback/",
+    "/connectors/",
+    path::REVOCATION,
+    path::END_SESSION,
+];
 
 const TRACEPARENT: &str = "traceparent";
 
@@ -86,7 +93,10 @@ mod tests {
     fn several_traceparents_are_as_good_as_none() {
         let request = || TestRequest::default().append_header((TRACEPARENT, CALLER));
         assert_eq!(traceparent(&request().to_srv_request()), Some(CALLER));
-        assert_eq!(traceparent(&request().append_header((TRACEPARENT, CALLER)).to_srv_request()), None);
+        assert_eq!(
+            traceparent(&request().append_header((TRACEPARENT, CALLER)).to_srv_request()),
+            None
+        );
         assert_eq!(traceparent(&TestRequest::default().to_srv_request()), None);
     }
 

@@ -40,7 +40,11 @@ async fn redeem(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<
     serde_json::to_vec(&answer).map_err(|_| ErrorCode::Internal.into())
 }
 
-pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest, body: web::Payload) -> HttpResponse {
+pub async fn userinfo(
+    hub: web::Data<Hub>,
+    request: HttpRequest,
+    body: web::Payload,
+) -> HttpResponse {
     match tell(&hub, &request, body).await {
         Ok(UserinfoAnswer::Jwt(token)) => jwt(token),
         Ok(UserinfoAnswer::Json(claims)) => json(claims),
@@ -48,7 +52,11 @@ pub async fn userinfo(hub: web::Data<Hub>, request: HttpRequest, body: web::Payl
     }
 }
 
-async fn tell(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<UserinfoAnswer, Refusal> {
+async fn tell(
+    hub: &Hub,
+    request: &HttpRequest,
+    body: web::Payload,
+) -> Result<UserinfoAnswer, Refusal> {
     // A query that can't be read is not an empty one: an access token may be in it.
     let query = form::query(request.query_string()).map_err(|_| ErrorCode::BearerQueryMalformed)?;
     let form = token_form(hub, request, body).await?;
@@ -57,9 +65,16 @@ async fn tell(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Us
 }
 
 /// The form of a POST, where the hub serves anybody who may send a token in one (RFC 6750, 2.2; never by GET).
-async fn token_form(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Result<Option<Params>, ErrorCode> {
+async fn token_form(
+    hub: &Hub,
+    request: &HttpRequest,
+    body: web::Payload,
+) -> Result<Option<Params>, ErrorCode> {
     let content_type = request.headers().get(CONTENT_TYPE).and_then(|value| value.to_str().ok());
-    if request.method() != Method::POST || !is_form_urlencoded(content_type) || !hub.federation.load().serves_openid() {
+    if request.method() != Method::POST
+        || !is_form_urlencoded(content_type)
+        || !hub.federation.load().serves_openid()
+    {
         return Ok(None);
     }
     form::body(request, body).await.map(Some).map_err(|fault| match fault {
@@ -71,7 +86,8 @@ async fn token_form(hub: &Hub, request: &HttpRequest, body: web::Payload) -> Res
 /// An error as a client reads it that may have failed to prove itself; too often, and it is told when to try again.
 pub(super) fn to_client(hub: &Hub, request: &HttpRequest, refusal: Refusal) -> HttpResponse {
     let (refusal, retry_after) = too_often(hub, request, refusal);
-    let used = if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
+    let used =
+        if request.headers().contains_key(AUTHORIZATION) { Used::Header } else { Used::Body };
     let mut response = client_error(refused(hub, request, &refusal), used);
     if let Some(seconds) = retry_after {
         // RFC 6585, 4
@@ -92,7 +108,9 @@ fn too_often(hub: &Hub, request: &HttpRequest, refusal: Refusal) -> (Refusal, Op
     }
     match hub.quotas.authentication_fails(|| hub.proxies.client(request)) {
         Ok(()) => (refusal, None),
-        Err(over) => (Refusal { code: ErrorCode::TooManyMistakes, ..refusal }, Some(over.retry_after())),
+        Err(over) => {
+            (Refusal { code: ErrorCode::TooManyMistakes, ..refusal }, Some(over.retry_after()))
+        }
     }
 }
 

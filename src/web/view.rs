@@ -7,7 +7,10 @@ use serde_json::Value;
 use super::csrf::{self, Purpose};
 use super::hub::Hub;
 use super::last_choice::Wish;
-use super::pages::{self, Banner, Candidate, ChoicePage, ConsentPage, Heading, Locale, Question, Refusal, Trouble, arrange};
+use super::pages::{
+    self, Banner, Candidate, ChoicePage, ConsentPage, Heading, Locale, Question, Refusal, Trouble,
+    arrange,
+};
 use crate::actor::{Condition, Obstacle, Standing};
 use crate::ids::{ConnectorId, InteractionHash, Secret};
 use crate::login::{self, Consenting, Source};
@@ -37,10 +40,15 @@ pub fn choice(
         }),
         trouble: (entry.standing != Condition::Well).then_some(Trouble::Recent),
     });
-    let is_shown = |one: &Candidate<'_>| one.refusal.is_none() || federation.unavailable == crate::config::Unavailable::Greyed;
+    let is_shown = |one: &Candidate<'_>| {
+        one.refusal.is_none() || federation.unavailable == crate::config::Unavailable::Greyed
+    };
     let candidates: Vec<Candidate<'_>> = candidates.filter(is_shown).collect();
-    let headings: Vec<Heading<'_>> =
-        federation.categories.iter().map(|one| Heading { id: &one.id, name: locale.pick(&one.name) }).collect();
+    let headings: Vec<Heading<'_>> = federation
+        .categories
+        .iter()
+        .map(|one| Heading { id: &one.id, name: locale.pick(&one.name) })
+        .collect();
     let logo = federation.service(&standing.client_id).and_then(|sp| sp.logo.as_ref());
     ChoicePage {
         interaction: hash.to_string(),
@@ -50,7 +58,12 @@ pub fn choice(
         forget_csrf: csrf::token(cookie, Purpose::Forget, ""),
         service_logo: logo.map(|logo| format!("/assets/service/{}", logo.version)),
         level: standing.demand.level,
-        arrangement: arrange(&candidates, &headings, wish.last_used.as_ref().map(ConnectorId::as_str), &wish.asked),
+        arrangement: arrange(
+            &candidates,
+            &headings,
+            wish.last_used.as_ref().map(ConnectorId::as_str),
+            &wish.asked,
+        ),
         banner: banner.map(|banner| Banner {
             message: banner.connector.as_ref().and_then(|id| word(hub, locale, standing, id)),
             provider: banner
@@ -69,7 +82,12 @@ fn refusal(locale: Locale, word: &BTreeMap<String, String>) -> Refusal {
 }
 
 /// What the operator has to say to the person while a kill switch is in force.
-pub fn word(hub: &Hub, locale: Locale, standing: &Standing, connector: &ConnectorId) -> Option<String> {
+pub fn word(
+    hub: &Hub,
+    locale: Locale,
+    standing: &Standing,
+    connector: &ConnectorId,
+) -> Option<String> {
     let word = hub.connectors.word(&standing.client_id, connector);
     Some(locale.pick(&word).to_owned()).filter(|word| !word.is_empty())
 }
@@ -99,7 +117,9 @@ pub fn consent(
         claims: proven
             .claims
             .iter()
-            .filter_map(|(name, value)| Some(pages::Claim { name: pages::ClaimName::of_wire(name)?, value: legible(value) }))
+            .filter_map(|(name, value)| {
+                Some(pages::Claim { name: pages::ClaimName::of_wire(name)?, value: legible(value) })
+            })
             .collect(),
     }
 }
@@ -119,5 +139,9 @@ fn legible(value: &Value) -> Option<String> {
 }
 
 fn service(hub: &Hub, locale: Locale, standing: &Standing) -> String {
-    hub.federation.load().service(&standing.client_id).map_or("", |sp| locale.pick(&sp.name)).to_owned()
+    hub.federation
+        .load()
+        .service(&standing.client_id)
+        .map_or("", |sp| locale.pick(&sp.name))
+        .to_owned()
 }

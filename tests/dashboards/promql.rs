@@ -32,15 +32,25 @@ pub fn names(expression: &str) -> Names {
             let end = rest.find(|c| !word(c)).unwrap_or(rest.len());
             let (name, after) = rest.split_at(end);
             rest = after.trim_start();
-            let grouping = rest.split(|c| !word(c)).next().is_some_and(|next| ["by", "without"].contains(&next));
+            let grouping = rest
+                .split(|c| !word(c))
+                .next()
+                .is_some_and(|next| ["by", "without"].contains(&next));
             if WITH_LABELS.contains(&name) {
-                let (labels, after) = rest.trim_start_matches('(').split_once(')').unwrap_or_default();
+                let (labels, after) =
+                    rest.trim_start_matches('(').split_once(')').unwrap_or_default();
                 names.grouped.extend(labels.split(',').map(|label| label.trim().to_owned()));
                 rest = after;
-            } else if !(first.is_ascii_digit() || first == '$' || grouping || rest.starts_with('(') || OPERATORS.contains(&name))
+            } else if !(first.is_ascii_digit()
+                || first == '$'
+                || grouping
+                || rest.starts_with('(')
+                || OPERATORS.contains(&name))
             {
                 let (matchers, after) = braces(rest);
-                names.selectors.push(Selector { metric: name.to_owned(), matchers: matchers.to_owned() });
+                names
+                    .selectors
+                    .push(Selector { metric: name.to_owned(), matchers: matchers.to_owned() });
                 rest = after;
             }
         } else {
@@ -87,8 +97,9 @@ pub fn in_legend(legend: &str) -> impl Iterator<Item = &str> {
 
 #[test]
 fn names_are_found_in_expressions() {
-    let found =
-        names(r#"(sum by (a, le) (rate(x_total{e="/c/{id}", f!~"on|by"}[$__rate_interval])) or 0 * y) / on (b) (z > 1.5)"#);
+    let found = names(
+        r#"(sum by (a, le) (rate(x_total{e="/c/{id}", f!~"on|by"}[$__rate_interval])) or 0 * y) / on (b) (z > 1.5)"#,
+    );
     let metrics: Vec<_> = found.selectors.iter().map(|selector| selector.metric.as_str()).collect();
     assert_eq!(metrics, ["x_total", "y", "z"]);
     assert_eq!(found.grouped, ["a", "b", "le"].map(str::to_owned).into());

@@ -25,9 +25,16 @@ fn rules(file: &str) -> Vec<Rule> {
     let mut in_expression = false;
     for line in text(file).lines().map(str::trim).filter(|line| !line.starts_with('#')) {
         let begun = [("- record: ", false), ("- alert: ", true)];
-        if let Some((name, is_alert)) = begun.iter().find_map(|(key, is)| Some((line.strip_prefix(key)?, *is))) {
+        if let Some((name, is_alert)) =
+            begun.iter().find_map(|(key, is)| Some((line.strip_prefix(key)?, *is)))
+        {
             in_expression = false;
-            rules.push(Rule { name: name.to_owned(), is_alert, expression: String::new(), lines: Vec::new() });
+            rules.push(Rule {
+                name: name.to_owned(),
+                is_alert,
+                expression: String::new(),
+                lines: Vec::new(),
+            });
             continue;
         }
         let Some(rule) = rules.last_mut() else { continue };
@@ -46,7 +53,10 @@ fn rules(file: &str) -> Vec<Rule> {
 }
 
 fn all() -> Vec<Rule> {
-    ["recording", "alerts"].iter().flat_map(|name| rules(&format!("dashboards/rules/{name}.yaml"))).collect()
+    ["recording", "alerts"]
+        .iter()
+        .flat_map(|name| rules(&format!("dashboards/rules/{name}.yaml")))
+        .collect()
 }
 
 #[test]
@@ -57,7 +67,10 @@ fn rules_name_only_what_the_code_declares() {
         known.insert(rule.name.clone(), names(&rule.expression).grouped);
     }
     let faults = |rule: &Rule| {
-        unknown_among(&known, &rule.expression).into_iter().map(|fault| format!("{}: {fault}", rule.name)).collect::<Vec<_>>()
+        unknown_among(&known, &rule.expression)
+            .into_iter()
+            .map(|fault| format!("{}: {fault}", rule.name))
+            .collect::<Vec<_>>()
     };
     assert_none(&rules.iter().flat_map(faults).collect::<Vec<_>>());
     // The check can fail.
@@ -67,7 +80,8 @@ fn rules_name_only_what_the_code_declares() {
 #[test]
 fn each_alert_says_what_is_wrong_has_a_runbook_and_a_test_both_ways() {
     let (runbooks, tests) = (text("docs/runbooks.md"), text("dashboards/rules/tests/alerts.yaml"));
-    let headings: BTreeSet<&str> = runbooks.lines().filter_map(|line| line.strip_prefix("## ")).collect();
+    let headings: BTreeSet<&str> =
+        runbooks.lines().filter_map(|line| line.strip_prefix("## ")).collect();
     let alerts: Vec<Rule> = all().into_iter().filter(|rule| rule.is_alert).collect();
     let mut faults = Vec::new();
     for Rule { name, lines, .. } in &alerts {
@@ -81,10 +95,16 @@ fn each_alert_says_what_is_wrong_has_a_runbook_and_a_test_both_ways() {
             (tests.contains(&format!("name: {name} fires")), "a test that it fires"),
             (tests.contains(&format!("name: {name} is silent")), "a test that it is silent"),
         ];
-        faults.extend(wanted.iter().filter(|(is, _)| !is).map(|(_, what)| format!("{name} lacks {what}")));
+        faults.extend(
+            wanted.iter().filter(|(is, _)| !is).map(|(_, what)| format!("{name} lacks {what}")),
+        );
     }
     let named: BTreeSet<&str> = alerts.iter().map(|rule| rule.name.as_str()).collect();
-    faults.extend(headings.difference(&named).map(|gone| format!("docs/runbooks.md has a section of {gone}, which is no alert")));
+    faults.extend(
+        headings
+            .difference(&named)
+            .map(|gone| format!("docs/runbooks.md has a section of {gone}, which is no alert")),
+    );
     assert_none(&faults);
 }
 
@@ -92,8 +112,14 @@ fn each_alert_says_what_is_wrong_has_a_runbook_and_a_test_both_ways() {
 #[test]
 fn recorded_names_are_used_or_shown() {
     let rules = all();
-    let used: BTreeSet<String> =
-        rules.iter().flat_map(|rule| names(&rule.expression).selectors).map(|s| family(&s.metric).to_owned()).collect();
-    let idle = rules.iter().filter(|rule| !rule.is_alert && !used.contains(&rule.name)).map(|rule| rule.name.clone());
+    let used: BTreeSet<String> = rules
+        .iter()
+        .flat_map(|rule| names(&rule.expression).selectors)
+        .map(|s| family(&s.metric).to_owned())
+        .collect();
+    let idle = rules
+        .iter()
+        .filter(|rule| !rule.is_alert && !used.contains(&rule.name))
+        .map(|rule| rule.name.clone());
     assert_none(&idle.collect::<Vec<_>>());
 }

@@ -76,7 +76,11 @@ async fn a_callback_that_names_another_issuer_is_refused() {
         let iss = real.rfind("&iss=").unwrap();
         let (forged, code) = match without {
             true => (real[..iss].to_owned(), "Y020023"),
-            false => (real.replace("amandier", "belvedere").replace("/callback/belvedere", "/callback/amandier"), "Y020024"),
+            false => (
+                real.replace("amandier", "belvedere")
+                    .replace("/callback/belvedere", "/callback/amandier"),
+                "Y020024",
+            ),
         };
         assert!(browser.open(&forged).await.told(200, code).is_choice());
         // A failed check closes the attempt: the right answer comes too late.
@@ -135,10 +139,19 @@ async fn another_browsers_login_can_not_be_stepped_in() {
 async fn a_form_without_its_token_or_with_anothers_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let (choice, other) = (browser.authorize(&Authorize::by("bakery")).await, browser.authorize(&Authorize::by("bakery")).await);
-    let (choose, cancel) = (choice.form("/provider").with("provider", "amandier"), choice.form("/cancel"));
+    let (choice, other) = (
+        browser.authorize(&Authorize::by("bakery")).await,
+        browser.authorize(&Authorize::by("bakery")).await,
+    );
+    let (choose, cancel) =
+        (choice.form("/provider").with("provider", "amandier"), choice.form("/cancel"));
     let of_other = other.form("/provider").field("csrf").to_owned();
-    for (csrf, code) in [("", "Y470001"), (cancel.field("csrf"), "Y470002"), (&of_other, "Y470002"), ("guess", "Y470002")] {
+    for (csrf, code) in [
+        ("", "Y470001"),
+        (cancel.field("csrf"), "Y470002"),
+        (&of_other, "Y470002"),
+        ("guess", "Y470002"),
+    ] {
         let page = browser.submit(&choose.clone().with("csrf", csrf)).await.told(403, code);
         assert_eq!(page.links(), [choice.url.as_str()]);
     }
@@ -159,8 +172,15 @@ async fn a_yes_to_another_page_does_not_count() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let little = Authorize::by("clinic").with("scope", "openid family_name");
-    let little = browser.authorize(&little).await.choose("amandier").await.sign_in_as("angela").await;
-    let much = browser.authorize(&Authorize::by("clinic")).await.choose("amandier").await.sign_in_as("angela").await;
+    let little =
+        browser.authorize(&little).await.choose("amandier").await.sign_in_as("angela").await;
+    let much = browser
+        .authorize(&Authorize::by("clinic"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let (seen, due) = (little.consenting("yes"), much.consenting("yes"));
     assert_ne!(seen.field("shown"), due.field("shown"));
     for form in [
@@ -182,7 +202,11 @@ async fn a_form_sent_by_another_site_is_refused() {
     let choose = choice.form("/provider").with("provider", "amandier");
     for site in ["cross-site", "same-site", "none", "SAME-ORIGIN", ""] {
         let answer = browser.post(&choose, Some(site)).await;
-        assert!(answer.status == 403 && answer.body.contains("Y470003"), "{site:?}: {}", answer.status);
+        assert!(
+            answer.status == 403 && answer.body.contains("Y470003"),
+            "{site:?}: {}",
+            answer.status
+        );
     }
     let consent = choice.choose("amandier").await.sign_in_as("angela").await;
     let answer = browser.post(&consent.consenting("yes"), Some("cross-site")).await;
@@ -198,7 +222,8 @@ async fn a_link_scanners_head_has_no_effect() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let head = async |path: &str, allow: &str| {
-        let answer = browser.ask(TestRequest::default().method("HEAD".parse().unwrap()).uri(path)).await;
+        let answer =
+            browser.ask(TestRequest::default().method("HEAD".parse().unwrap()).uri(path)).await;
         assert_eq!((answer.status, answer.header("allow")), (405, allow), "{path}");
     };
     let choice = browser.authorize(&Authorize::by("bakery")).await;
@@ -219,7 +244,8 @@ async fn a_get_can_not_do_what_a_form_does() {
     let browser = hub.browser();
     let choice = browser.authorize(&Authorize::by("bakery")).await;
     for form in [choice.form("/provider").with("provider", "amandier"), choice.form("/cancel")] {
-        let query: Vec<_> = form.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
+        let query: Vec<_> =
+            form.fields.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let answer = browser.get(&format!("{}?{}", form.action, query.join("&"))).await;
         assert_eq!((answer.status, answer.header("allow")), (405, "POST"), "{}", form.action);
     }
@@ -230,10 +256,17 @@ async fn a_get_can_not_do_what_a_form_does() {
 async fn a_request_for_an_unknown_host_is_misdirected() {
     let hub = TestHub::start().await;
     for host in ["evil.example", "hub.example.evil.example", "hub.example:8443"] {
-        let answer = hub.send_to(host, TestRequest::get().uri(&Authorize::by("bakery").url())).await;
-        assert_eq!((answer.status, answer.header("set-cookie"), answer.header("location")), (421, "", ""), "{host}");
+        let answer =
+            hub.send_to(host, TestRequest::get().uri(&Authorize::by("bakery").url())).await;
+        assert_eq!(
+            (answer.status, answer.header("set-cookie"), answer.header("location")),
+            (421, "", ""),
+            "{host}"
+        );
     }
-    let forwarded = TestRequest::get().uri(&Authorize::by("bakery").url()).insert_header(("x-forwarded-host", HOST));
+    let forwarded = TestRequest::get()
+        .uri(&Authorize::by("bakery").url())
+        .insert_header(("x-forwarded-host", HOST));
     assert_eq!(hub.send_to("evil.example", forwarded).await.status, 421);
 }
 
@@ -257,7 +290,10 @@ async fn an_oversized_body_is_refused() {
 async fn parameter_pollution_is_refused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let request = Authorize::by("bakery").with("prompt", "login").with("ui_locales", "en").with("idp_hint", "amandier");
+    let request = Authorize::by("bakery")
+        .with("prompt", "login")
+        .with("ui_locales", "en")
+        .with("idp_hint", "amandier");
     for (name, value) in request.pairs().to_vec() {
         let page = browser.authorize(&request.and(&name, &value)).await.told(400, "Y000400");
         assert!(page.references()[1].starts_with("Y03"), "{name}: {:?}", page.references());
@@ -284,7 +320,8 @@ async fn parameter_pollution_is_refused() {
 async fn an_open_redirect_is_nowhere_to_be_had() {
     let hub = TestHub::start().await;
     let good = redirect_uri("bakery");
-    let mut wrong: Vec<String> = (0..good.len()).map(|n| format!("{}{}", &good[..n], &good[n + 1..])).collect();
+    let mut wrong: Vec<String> =
+        (0..good.len()).map(|n| format!("{}{}", &good[..n], &good[n + 1..])).collect();
     wrong.extend([
         format!("{good}/"),
         format!("{good}#"),
@@ -316,7 +353,11 @@ async fn an_open_redirect_is_nowhere_to_be_had() {
         assert_eq!(page.references()[1], told, "{uri}");
         assert_eq!(page.answer.header("location"), "", "{uri}");
         assert!(page.links().is_empty() && page.forms().is_empty(), "{uri}: {:?}", page.links());
-        assert!(!page.answer.body.contains("evil.example") && !page.answer.body.contains("bakery.example"), "{uri}");
+        assert!(
+            !page.answer.body.contains("evil.example")
+                && !page.answer.body.contains("bakery.example"),
+            "{uri}"
+        );
         assert!(browser.logins().is_empty(), "{uri}");
     }
 }
@@ -338,7 +379,12 @@ async fn a_stolen_code_is_burnt_by_another_services_try() {
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let answer = hub.redeem_at("library", &redirect_uri("bakery"), received.code()).await;
-    assert_eq!((answer.status, answer.body.contains("\"invalid_grant\"")), (400, true), "{}", answer.body);
+    assert_eq!(
+        (answer.status, answer.body.contains("\"invalid_grant\"")),
+        (400, true),
+        "{}",
+        answer.body
+    );
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400);
 }
 
@@ -370,9 +416,16 @@ async fn a_browser_without_the_cookie_gets_a_page_that_names_no_service() {
         let stranger = hub.browser();
         let page = stranger.open(&opened).await.told(403, "Y420002");
         assert!(page.links().is_empty() && page.forms().is_empty(), "{opened}");
-        assert!(page.answer.body.contains("lang=\"en\""), "the wish of the service for a language shows nowhere");
+        assert!(
+            page.answer.body.contains("lang=\"en\""),
+            "the wish of the service for a language shows nowhere"
+        );
         let (name, home) = ("akery", home_page("bakery"));
-        assert!(!page.answer.body.contains(name) && !page.answer.body.contains(&home), "{opened}: {}", page.answer.body);
+        assert!(
+            !page.answer.body.contains(name) && !page.answer.body.contains(&home),
+            "{opened}: {}",
+            page.answer.body
+        );
     }
 }
 
@@ -421,7 +474,15 @@ async fn a_service_that_wanted_another_user_hears_so() {
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let hint = hub.tokens("bakery", &received).await.raw_id_token;
     let request = Authorize::by("bakery").with("id_token_hint", &hint);
-    let received = hub.browser().authorize(&request).await.choose("amandier").await.sign_in_as("jean").await.received();
+    let received = hub
+        .browser()
+        .authorize(&request)
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("jean")
+        .await
+        .received();
     assert_eq!(received.error_at("bakery"), "login_required");
     let said = received.fields["error_description"].as_str();
     assert_eq!(said, "The authenticated user is not the one that id_token_hint or claims ask for.");

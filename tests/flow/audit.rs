@@ -56,8 +56,10 @@ impl TestHub {
 /// By name, what the lines that have it agree on.
 #[track_caller]
 fn agreed(lines: &[Value], field: &str) -> String {
-    let values: BTreeMap<String, usize> =
-        lines.iter().filter_map(|line| line[field].as_str()).fold(BTreeMap::new(), |mut all, value| {
+    let values: BTreeMap<String, usize> = lines
+        .iter()
+        .filter_map(|line| line[field].as_str())
+        .fold(BTreeMap::new(), |mut all, value| {
             *all.entry(value.to_owned()).or_default() += 1;
             all
         });
@@ -70,13 +72,22 @@ async fn a_whole_life_is_told_line_by_line() {
     let hub = hub().await;
     let browser = hub.browser();
     let request = Authorize::by("bakery").with("prompt", "consent");
-    let page = browser.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await;
+    let page =
+        browser.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await;
     let received = page.consent().await.received();
     let tokens = hub.tokens("bakery", &received).await;
     hub.userinfo(&tokens.access_token).await;
-    let ask = [("client_id", "archive"), ("client_secret", SECRET), ("token", tokens.access_token.as_str())];
+    let ask = [
+        ("client_id", "archive"),
+        ("client_secret", SECRET),
+        ("token", tokens.access_token.as_str()),
+    ];
     assert!(hub.post_form("/api/v2/checktoken", &ask).await.body.contains("\"active\":true"));
-    let forget = [("client_id", "bakery"), ("client_secret", SECRET), ("token", tokens.access_token.as_str())];
+    let forget = [
+        ("client_id", "bakery"),
+        ("client_secret", SECRET),
+        ("token", tokens.access_token.as_str()),
+    ];
     hub.post_form("/api/v2/token/revocation", &forget).await;
     let out = [
         ("id_token_hint", tokens.raw_id_token.as_str()),
@@ -104,22 +115,38 @@ async fn a_whole_life_is_told_line_by_line() {
     ];
     assert_eq!(hub.audit_names(), expected);
     let lines = hub.audit();
-    assert_eq!(lines[..13].iter().filter(|line| line["support_id"].is_string()).count(), 13, "all of the login");
+    assert_eq!(
+        lines[..13].iter().filter(|line| line["support_id"].is_string()).count(),
+        13,
+        "all of the login"
+    );
     agreed(&lines, "support_id");
     assert_eq!(agreed(&lines, "sp"), "bakery");
     assert_eq!(agreed(&lines, "idp"), "amandier");
     assert_eq!(agreed(&lines, "node"), "hub-1");
     assert_eq!(agreed(&lines[..9], "login").len(), 16);
     agreed(&lines, "session");
-    assert!(lines[8]["session"].is_string() && lines[9]["session"].is_string() && lines[13]["session"].is_string());
+    assert!(
+        lines[8]["session"].is_string()
+            && lines[9]["session"].is_string()
+            && lines[13]["session"].is_string()
+    );
     let mine: Vec<Value> = lines.iter().filter(|line| line["dp"].is_null()).cloned().collect();
     assert_eq!(agreed(&mine, "sub"), tokens.id_token["sub"].as_str().unwrap());
-    assert_eq!((&lines[11]["dp"], lines[11]["sub"] == lines[8]["sub"]), (&json!("archive"), false), "each has its own");
+    assert_eq!(
+        (&lines[11]["dp"], lines[11]["sub"] == lines[8]["sub"]),
+        (&json!("archive"), false),
+        "each has its own"
+    );
     for line in &lines {
         let name = Name::ALL.iter().find(|name| line["event"] == name.as_str()).unwrap();
         for field in line.as_object().unwrap().keys() {
             let of_all = ["v", "seq", "prev", "time", "event", "node"].contains(&field.as_str());
-            assert!(of_all || name.fields().contains(&field.as_str()), "{} has {field}", name.as_str());
+            assert!(
+                of_all || name.fields().contains(&field.as_str()),
+                "{} has {field}",
+                name.as_str()
+            );
         }
     }
 }
@@ -130,7 +157,16 @@ async fn each_login_ends_once_and_says_why() {
     let refusals: [(&[&str], &str); 5] = [
         (&["login_refused"], "Y420010"),
         (&["idp_chosen", "callback_refused", "choice_shown"], "Y"),
-        (&["idp_chosen", "callback_accepted", "register_asked", "register_answered", "login_failed"], "Y01"),
+        (
+            &[
+                "idp_chosen",
+                "callback_accepted",
+                "register_asked",
+                "register_answered",
+                "login_failed",
+            ],
+            "Y01",
+        ),
         (
             &[
                 "idp_chosen",
@@ -148,12 +184,39 @@ async fn each_login_ends_once_and_says_why() {
     for (case, (after_choice, code)) in refusals.iter().enumerate() {
         let before = hub.audit().len();
         let browser = hub.browser();
-        let request = Authorize::by(if case == 3 { "clinic" } else { "bakery" }).with("prompt", "consent");
+        let request =
+            Authorize::by(if case == 3 { "clinic" } else { "bakery" }).with("prompt", "consent");
         match case {
             0 => drop(browser.authorize(&request).await.cancel().await),
-            1 => drop(browser.authorize(&request).await.choose("amandier").await.sign_in_failing("error").await),
-            2 => drop(browser.authorize(&request).await.choose("amandier").await.sign_in_as("unknown").await),
-            3 => drop(browser.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await.refuse().await),
+            1 => drop(
+                browser
+                    .authorize(&request)
+                    .await
+                    .choose("amandier")
+                    .await
+                    .sign_in_failing("error")
+                    .await,
+            ),
+            2 => drop(
+                browser
+                    .authorize(&request)
+                    .await
+                    .choose("amandier")
+                    .await
+                    .sign_in_as("unknown")
+                    .await,
+            ),
+            3 => drop(
+                browser
+                    .authorize(&request)
+                    .await
+                    .choose("amandier")
+                    .await
+                    .sign_in_as("angela")
+                    .await
+                    .refuse()
+                    .await,
+            ),
             _ => drop(browser.get(&Authorize::by("bakery").with("prompt", "none").url()).await),
         }
         let lines = &hub.audit()[before..];
@@ -193,12 +256,27 @@ async fn what_is_refused_at_an_endpoint_is_told_once() {
     browser.get("/api/v2/callback/amandier?state=forged&code=x").await;
     browser.get("/nowhere").await;
     hub.redeem("bakery", "no such code").await;
-    hub.post_form("/api/v2/token", &[("client_id", "nobody"), ("client_secret", "x"), ("grant_type", "authorization_code")])
-        .await;
+    hub.post_form(
+        "/api/v2/token",
+        &[("client_id", "nobody"), ("client_secret", "x"), ("grant_type", "authorization_code")],
+    )
+    .await;
     hub.ask_userinfo("no such token").await;
-    hub.post_form("/api/v2/checktoken", &[("client_id", "archive"), ("client_secret", "wrong"), ("token", "x")]).await;
-    hub.post_form("/api/v2/checktoken", &[("client_id", "archive"), ("client_secret", SECRET), ("token", "x")]).await;
-    hub.post_form("/api/v2/token/revocation", &[("client_id", "bakery"), ("client_secret", SECRET), ("token", "x")]).await;
+    hub.post_form(
+        "/api/v2/checktoken",
+        &[("client_id", "archive"), ("client_secret", "wrong"), ("token", "x")],
+    )
+    .await;
+    hub.post_form(
+        "/api/v2/checktoken",
+        &[("client_id", "archive"), ("client_secret", SECRET), ("token", "x")],
+    )
+    .await;
+    hub.post_form(
+        "/api/v2/token/revocation",
+        &[("client_id", "bakery"), ("client_secret", SECRET), ("token", "x")],
+    )
+    .await;
     browser.get("/api/v2/session/end?state=x&state=y").await;
     hub.administer(TestRequest::get().uri("/admin/blocks")).await;
     assert_eq!(
@@ -218,11 +296,13 @@ async fn what_is_refused_at_an_endpoint_is_told_once() {
         ]
     );
     let lines = hub.audit();
-    assert!(lines.iter().all(
-        |line| line["code"].is_string() != (line["event"] == "introspection_inactive" || line["event"] == "revocation_empty")
-    ));
+    assert!(lines.iter().all(|line| line["code"].is_string()
+        != (line["event"] == "introspection_inactive" || line["event"] == "revocation_empty")));
     assert_eq!((&lines[3]["sp"], &lines[6]["dp"]), (&json!("bakery"), &json!("archive")));
-    assert!(!hub.audit_text().contains("nobody") && !hub.audit_text().contains("evil"), "only what is registered is repeated");
+    assert!(
+        !hub.audit_text().contains("nobody") && !hub.audit_text().contains("evil"),
+        "only what is registered is repeated"
+    );
 }
 
 #[actix_web::test]
@@ -230,17 +310,34 @@ async fn blocks_and_files_are_told() {
     let hub = hub().await;
     let bearer = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
     let block = json!({ "connector": "amandier", "reason": "a word of the operator" }).to_string();
-    let set = hub.administer(TestRequest::post().uri("/admin/blocks").insert_header(bearer.clone()).set_payload(block)).await;
-    let id = serde_json::from_str::<Value>(&set.body).unwrap()["block"]["id"].as_str().unwrap().to_owned();
-    hub.administer(TestRequest::delete().uri(&format!("/admin/blocks/{id}")).insert_header(bearer)).await;
+    let set = hub
+        .administer(
+            TestRequest::post()
+                .uri("/admin/blocks")
+                .insert_header(bearer.clone())
+                .set_payload(block),
+        )
+        .await;
+    let id = serde_json::from_str::<Value>(&set.body).unwrap()["block"]["id"]
+        .as_str()
+        .unwrap()
+        .to_owned();
+    hub.administer(TestRequest::delete().uri(&format!("/admin/blocks/{id}")).insert_header(bearer))
+        .await;
     let file = hub.folder().join("data-providers/archive.toml");
     fs::write(&file, fs::read_to_string(&file).unwrap().replace("\"A\"", "\"B\"")).unwrap();
     hub.reread().await;
     fs::write(hub.folder().join("connectors/amandier.toml"), "nonsense").unwrap();
     hub.reread().await;
-    assert_eq!(hub.audit_names(), ["block_set", "block_lifted", "config_applied", "config_changed", "config_kept_back"]);
+    assert_eq!(
+        hub.audit_names(),
+        ["block_set", "block_lifted", "config_applied", "config_changed", "config_kept_back"]
+    );
     let lines = hub.audit();
-    assert_eq!((&lines[0]["block"], &lines[1]["block"], &lines[0]["idp"]), (&json!(id), &json!(id), &json!("amandier")));
+    assert_eq!(
+        (&lines[0]["block"], &lines[1]["block"], &lines[0]["idp"]),
+        (&json!(id), &json!(id), &json!("amandier"))
+    );
     assert_eq!((&lines[3]["dp"], &lines[3]["change"]), (&json!("archive"), &json!("changed")));
     assert!(lines[4]["file"].as_str().unwrap().ends_with("amandier.toml"));
     assert!(!hub.audit_text().contains("a word of the operator"));
@@ -253,7 +350,9 @@ async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
     let mut secrets: Vec<String> = vec![SECRET.into(), ADMIN_TOKEN.into()];
     for person in ["angela", "jean"] {
         let browser = hub.browser();
-        let request = Authorize::by("bakery").with("prompt", "consent").with("login_hint", "canary@hint.example");
+        let request = Authorize::by("bakery")
+            .with("prompt", "consent")
+            .with("login_hint", "canary@hint.example");
         let choice = browser.authorize(&request).await;
         secrets.extend(browser.logins().into_iter().flat_map(|(name, value)| [name, value]));
         secrets.push(choice.url.rsplit('/').next().unwrap().to_owned());
@@ -264,7 +363,11 @@ async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
         secrets.extend(browser.session());
         hub.userinfo(&tokens.access_token).await;
         hub.redeem("bakery", received.code()).await;
-        hub.post_form("/api/v2/token", &[("client_id", "canary-client"), ("client_secret", "canary-secret")]).await;
+        hub.post_form(
+            "/api/v2/token",
+            &[("client_id", "canary-client"), ("client_secret", "canary-secret")],
+        )
+        .await;
         browser.get("/api/v2/callback/canary-idp?state=canary-state&code=canary-code&error_description=canary-text").await;
         secrets.extend([tokens.access_token, tokens.raw_id_token]);
     }
@@ -273,7 +376,10 @@ async fn nothing_of_a_person_and_no_secret_is_in_the_log() {
     }
     let text = hub.audit_text();
     for secret in &secrets {
-        assert!(secret.len() > 3 && !text.to_lowercase().contains(&secret.to_lowercase()), "{secret} is in\n{text}");
+        assert!(
+            secret.len() > 3 && !text.to_lowercase().contains(&secret.to_lowercase()),
+            "{secret} is in\n{text}"
+        );
     }
     assert!(!text.contains("127.0.0.1") && text.lines().count() >= 30, "{text}");
 
@@ -291,22 +397,33 @@ async fn the_refusal_of_every_route_is_recorded() {
     let hub = hub().await;
     // The first has a page for connectors that ask for a password, of which there is none here; the second shows its page to
     // any state. Neither refuses anything but for the store.
-    let shown = [("GET", "/connectors/{connector}/login"), ("GET", "/api/v2/session/end/{connector}")];
+    let shown =
+        [("GET", "/connectors/{connector}/login"), ("GET", "/api/v2/session/end/{connector}")];
     let mut refused = 0;
     for endpoint in routes::endpoints(Sandbox::On) {
         let Some(name) = endpoint.refusal else { continue };
-        let path = endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", "amandier");
-        for method in endpoint.methods().filter(|method| !shown.contains(&(method, endpoint.path))) {
+        let path =
+            endpoint.path.replace("{hash}", &"A".repeat(43)).replace("{connector}", "amandier");
+        for method in endpoint.methods().filter(|method| !shown.contains(&(method, endpoint.path)))
+        {
             let request = match method {
                 // No address takes a parameter that is repeated, or a body that is no form.
-                "GET" => TestRequest::get().uri(&format!("{path}?state=x&state=y&client_id=x&client_id=y")),
-                _ => TestRequest::post().uri(&path).insert_header(("content-type", "text/plain")).set_payload("state=x"),
+                "GET" => TestRequest::get()
+                    .uri(&format!("{path}?state=x&state=y&client_id=x&client_id=y")),
+                _ => TestRequest::post()
+                    .uri(&path)
+                    .insert_header(("content-type", "text/plain"))
+                    .set_payload("state=x"),
             };
             let answer = hub.send(request).await;
             assert!(answer.status >= 400, "{method} {path}: {}", answer.status);
             refused += 1;
             let names = hub.audit_names();
-            assert_eq!((names.len(), names.last().map(String::as_str)), (refused, Some(name.as_str())), "{method} {path}");
+            assert_eq!(
+                (names.len(), names.last().map(String::as_str)),
+                (refused, Some(name.as_str())),
+                "{method} {path}"
+            );
         }
     }
     assert!(refused > 15, "{refused}");
@@ -315,11 +432,19 @@ async fn the_refusal_of_every_route_is_recorded() {
 #[actix_web::test]
 async fn a_percent_encoded_address_leads_nowhere() {
     let hub = hub().await;
-    for address in ["/api/v2/%74oken", "/api/v2/toke%6e", "/api/v2/session/%65nd", "/api/v2/callback/am%61ndier?state=x&code=y"] {
+    for address in [
+        "/api/v2/%74oken",
+        "/api/v2/toke%6e",
+        "/api/v2/session/%65nd",
+        "/api/v2/callback/am%61ndier?state=x&code=y",
+    ] {
         let form = ("content-type", "application/x-www-form-urlencoded");
         let answers = [
             hub.send(TestRequest::get().uri(address)).await,
-            hub.send(TestRequest::post().uri(address).insert_header(form).set_payload("client_id=x")).await,
+            hub.send(
+                TestRequest::post().uri(address).insert_header(form).set_payload("client_id=x"),
+            )
+            .await,
         ];
         assert_eq!(answers.map(|answer| answer.status), [404, 404], "{address}");
     }

@@ -14,28 +14,37 @@ use super::service::Authorize;
 
 impl Answer {
     fn json(&self) -> Value {
-        serde_json::from_str(&self.body).unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.body))
+        serde_json::from_str(&self.body)
+            .unwrap_or_else(|error| panic!("{error}: {} {}", self.status, self.body))
     }
 }
 
 impl TestHub {
     async fn with_token(&self, request: TestRequest) -> Answer {
-        self.administer(request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}")))).await
+        self.administer(request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}"))))
+            .await
     }
 
     async fn post(&self, block: &Value) -> Answer {
-        self.with_token(TestRequest::post().uri("/admin/blocks").set_payload(block.to_string())).await
+        self.with_token(TestRequest::post().uri("/admin/blocks").set_payload(block.to_string()))
+            .await
     }
 
     /// Sets a block, and gives its id.
     async fn block(&self, block: Value) -> String {
         let answer = self.post(&block).await;
-        assert_eq!((answer.status, answer.json()["kept"].as_bool()), (201, Some(true)), "{}", answer.body);
+        assert_eq!(
+            (answer.status, answer.json()["kept"].as_bool()),
+            (201, Some(true)),
+            "{}",
+            answer.body
+        );
         answer.json()["block"]["id"].as_str().unwrap().to_owned()
     }
 
     async fn unblock(&self, id: &str) {
-        let answer = self.with_token(TestRequest::delete().uri(&format!("/admin/blocks/{id}"))).await;
+        let answer =
+            self.with_token(TestRequest::delete().uri(&format!("/admin/blocks/{id}"))).await;
         assert_eq!(answer.status, 200, "{}", answer.body);
     }
 
@@ -62,12 +71,16 @@ async fn a_blocked_provider_is_greyed_with_the_operators_word_and_refused_by_han
     hub.block(amandier()).await;
     let page = browser.open(&open.url).await;
     assert_eq!(page.offered(), ["belvedere"]);
-    assert!(page.answer.body.contains("<span>Amandier account</span><span class=\"small quiet\">Back on Monday.</span>"));
+    assert!(page.answer.body.contains(
+        "<span>Amandier account</span><span class=\"small quiet\">Back on Monday.</span>"
+    ));
     let banner = open.choose("amandier").await;
     assert!(banner.is_choice() && banner.answer.body.contains("<p>Back on Monday.</p>"));
     banner.told(200, "Y020150");
     // A hint to it is ignored, and a session that began there is not reused.
-    assert!(browser.authorize(&Authorize::by("bakery").with("idp_hint", "amandier")).await.is_choice());
+    assert!(
+        browser.authorize(&Authorize::by("bakery").with("idp_hint", "amandier")).await.is_choice()
+    );
 }
 
 #[actix_web::test]
@@ -78,12 +91,16 @@ async fn a_running_login_stops_at_the_callback_and_goes_on_elsewhere() {
     hub.block(amandier()).await;
     let page = sandbox.sign_in_as("angela").await.told(403, "Y020150");
     assert_eq!(page.heading(), "Signing in with this account is suspended at the moment.");
-    assert!(page.answer.body.contains("<p>Back on Monday.</p>") && page.answer.body.contains("Amandier account"));
+    assert!(
+        page.answer.body.contains("<p>Back on Monday.</p>")
+            && page.answer.body.contains("Amandier account")
+    );
     let again = browser.open(&page.url).await;
     assert!(again.is_choice(), "a reload leads to the choice");
     let choice = browser.open(&page.links()[0]).await;
     assert!(choice.is_choice());
-    let received = choice.choose("belvedere").await.sign_in_as("angela").await.consent().await.received();
+    let received =
+        choice.choose("belvedere").await.sign_in_as("angela").await.consent().await.received();
     received.belongs_to("bakery");
 }
 
@@ -91,8 +108,15 @@ async fn a_running_login_stops_at_the_callback_and_goes_on_elsewhere() {
 async fn a_running_login_stops_at_the_consent_page_and_at_the_yes() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let at_consent =
-        async || browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let at_consent = async || {
+        browser
+            .authorize(&Authorize::by("bakery"))
+            .await
+            .choose("amandier")
+            .await
+            .sign_in_as("angela")
+            .await
+    };
     let (reviewed, answered) = (at_consent().await, at_consent().await);
     let id = hub.block(amandier()).await;
     let page = browser.open(&reviewed.url).await.told(403, "Y020150");
@@ -115,14 +139,18 @@ async fn a_code_of_a_blocked_provider_is_burnt_and_its_session_not_reused() {
     let id = hub.block(amandier()).await;
     let refused = hub.redeem("library", second.code()).await;
     assert_eq!((refused.status, refused.json()["error"].as_str()), (400, Some("invalid_grant")));
-    assert!(browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_choice());
+    assert!(
+        browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_choice()
+    );
     let silent = Authorize::by("bakery").with("prompt", "none");
     assert_eq!(browser.authorize(&silent).await.received().error_at("bakery"), "login_required");
     // What was handed out lives out its minute, as with any gate that closes (decisions 1).
     assert_eq!(hub.userinfo(&tokens.access_token).await["family_name"], "DUBOIS");
     hub.unblock(&id).await;
     assert_eq!(hub.redeem("library", second.code()).await.status, 400, "a code comes back to life");
-    assert!(browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_consent());
+    assert!(
+        browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_consent()
+    );
 }
 
 #[actix_web::test]
@@ -131,29 +159,43 @@ async fn a_block_for_one_service_provider_leaves_the_others_alone() {
     let browser = hub.browser();
     let mine = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let other = browser.authorize(&Authorize::by("library")).await.choose("amandier").await;
-    hub.block(json!({ "connector": "amandier", "service_provider": "bakery", "reason": "contract" })).await;
+    hub.block(
+        json!({ "connector": "amandier", "service_provider": "bakery", "reason": "contract" }),
+    )
+    .await;
     mine.sign_in_as("angela").await.told(403, "Y020151");
     other.sign_in_as("angela").await.consent().await.received().belongs_to("library");
     let page = browser.authorize(&Authorize::by("bakery")).await;
-    assert!(page.answer.body.contains("Suspended at the moment") && page.offered() == ["belvedere"]);
+    assert!(
+        page.answer.body.contains("Suspended at the moment") && page.offered() == ["belvedere"]
+    );
 }
 
 #[actix_web::test]
 async fn a_files_block_begins_and_ends_by_the_clock() {
     let rfc3339 = |at: Timestamp| passerelle::config::in_rfc3339(at);
     let now = passerelle::env::Env::system().now() + Duration::from_secs(24 * 3600);
-    let (from, until) = (rfc3339(now + Duration::from_secs(3600)), rfc3339(now + Duration::from_secs(7200)));
-    let table = format!("[[block]]\nreason = \"works\"\nmessage.fr = \"Travaux\"\nfrom = \"{from}\"\nuntil = {until}\n");
+    let (from, until) =
+        (rfc3339(now + Duration::from_secs(3600)), rfc3339(now + Duration::from_secs(7200)));
+    let table = format!(
+        "[[block]]\nreason = \"works\"\nmessage.fr = \"Travaux\"\nfrom = \"{from}\"\nuntil = {until}\n"
+    );
     let hub = TestHub::edited(|folder| blocked_file(folder, &table)).await;
     let browser = hub.browser();
     let offered = async || browser.authorize(&Authorize::by("bakery")).await.offered();
     assert_eq!(offered().await, ["amandier", "belvedere"]);
     hub.advance(Duration::from_secs(3601));
     let page = browser.authorize(&Authorize::by("bakery")).await;
-    assert!(page.offered() == ["belvedere"] && page.answer.body.contains(">Travaux</span>"), "a word in French only is a word");
+    assert!(
+        page.offered() == ["belvedere"] && page.answer.body.contains(">Travaux</span>"),
+        "a word in French only is a word"
+    );
     assert!(hub.metrics.render().contains("passerelle_connector_blocks{connector=\"amandier\"} 1"));
     let list = hub.listed("/admin/connectors").await;
-    assert_eq!((&list["connectors"][0]["state"], &list["connectors"][0]["blocks"][0]["by"]), (&json!("blocked"), &json!("file")));
+    assert_eq!(
+        (&list["connectors"][0]["state"], &list["connectors"][0]["blocks"][0]["by"]),
+        (&json!("blocked"), &json!("file"))
+    );
     hub.advance(Duration::from_secs(3600));
     assert_eq!(offered().await, ["amandier", "belvedere"]);
     assert!(hub.metrics.render().contains("passerelle_connector_blocks{connector=\"amandier\"} 0"));
@@ -171,7 +213,9 @@ async fn a_script_in_the_operators_word_runs_nowhere() {
     let choice = browser.open(&stopped.links()[0]).await;
     for page in [&stopped, &choice] {
         assert!(page.answer.body.contains("&#60;script&#62;alert(1)"), "{}", page.answer.body);
-        assert!(!page.answer.body.contains("<script>alert") && !page.answer.body.contains("' onload="));
+        assert!(
+            !page.answer.body.contains("<script>alert") && !page.answer.body.contains("' onload=")
+        );
         assert!(!page.answer.body.contains("reason"), "what is for operators is on a page");
     }
 }
@@ -189,7 +233,14 @@ async fn guessing_the_administrators_token_is_slowed_down_and_locks_nobody_out()
     };
     let almost = format!("Bearer {}x", &ADMIN_TOKEN[..ADMIN_TOKEN.len() - 1]);
     let basic = format!("Basic {ADMIN_TOKEN}");
-    let guesses = [None, Some("Bearer"), Some("Bearer "), Some(almost.as_str()), Some(basic.as_str()), Some(ADMIN_TOKEN)];
+    let guesses = [
+        None,
+        Some("Bearer"),
+        Some("Bearer "),
+        Some(almost.as_str()),
+        Some(basic.as_str()),
+        Some(ADMIN_TOKEN),
+    ];
     for n in 0..10 {
         let answer = guess(guesses[n % guesses.len()]).await;
         assert_eq!((answer.status, answer.json()["code"].as_str()), (401, Some("Y500091")), "{n}");
@@ -208,14 +259,26 @@ async fn without_a_token_there_is_no_administration() {
     let hub = TestHub::edited(|folder| {
         let path = folder.join("passerelle.toml");
         let settings = fs::read_to_string(&path).unwrap();
-        fs::write(&path, settings.replace(", admin_token = { env = \"ADMIN_TOKEN\" }", "")).unwrap();
+        fs::write(&path, settings.replace(", admin_token = { env = \"ADMIN_TOKEN\" }", ""))
+            .unwrap();
     })
     .await;
     for uri in ["/admin", "/admin/blocks", "/admin/nothing"] {
         for header in ["Bearer ", "Bearer x", &format!("Bearer {ADMIN_TOKEN}")] {
-            let answer = hub.administer(TestRequest::get().uri(uri).insert_header(("authorization", header))).await;
-            assert_eq!((answer.status, answer.json()["code"].as_str()), (404, Some("Y500090")), "{uri} {header}");
-            assert!(answer.json()["error_description"].as_str().unwrap().contains("private.admin_token"));
+            let answer = hub
+                .administer(TestRequest::get().uri(uri).insert_header(("authorization", header)))
+                .await;
+            assert_eq!(
+                (answer.status, answer.json()["code"].as_str()),
+                (404, Some("Y500090")),
+                "{uri} {header}"
+            );
+            assert!(
+                answer.json()["error_description"]
+                    .as_str()
+                    .unwrap()
+                    .contains("private.admin_token")
+            );
         }
     }
 }
@@ -232,19 +295,73 @@ async fn what_is_no_block_changes_nothing_and_is_told_apart() {
     for (what, body, status, code, told) in [
         ("no JSON", "{".to_owned(), 400, "Y500092", "one JSON object"),
         ("a list", "[]".to_owned(), 400, "Y500092", "one JSON object"),
-        ("a member twice", r#"{"connector":"a","connector":"b","reason":"r"}"#.to_owned(), 400, "Y500092", "named twice"),
-        ("an unknown member", with("service_providers", json!(["bakery"])), 400, "Y500092", "unknown field `service_providers`"),
-        ("no reason", r#"{"connector":"amandier"}"#.to_owned(), 400, "Y500092", "missing field `reason`"),
+        (
+            "a member twice",
+            r#"{"connector":"a","connector":"b","reason":"r"}"#.to_owned(),
+            400,
+            "Y500092",
+            "named twice",
+        ),
+        (
+            "an unknown member",
+            with("service_providers", json!(["bakery"])),
+            400,
+            "Y500092",
+            "unknown field `service_providers`",
+        ),
+        (
+            "no reason",
+            r#"{"connector":"amandier"}"#.to_owned(),
+            400,
+            "Y500092",
+            "missing field `reason`",
+        ),
         ("too large", with("reason", json!(long)), 413, "Y000413", "16384"),
-        ("unknown connector", with("connector", json!("nobody")), 422, "Y500093", "known: amandier, belvedere, closed"),
-        ("unknown service provider", with("service_provider", json!("nobody")), 422, "Y500094", "client_id"),
+        (
+            "unknown connector",
+            with("connector", json!("nobody")),
+            422,
+            "Y500093",
+            "known: amandier, belvedere, closed",
+        ),
+        (
+            "unknown service provider",
+            with("service_provider", json!("nobody")),
+            422,
+            "Y500094",
+            "client_id",
+        ),
         ("empty reason", with("reason", json!(" ")), 422, "Y500095", "reason: is empty"),
-        ("no language", with("message", json!({ "english": "x" })), 422, "Y500095", "message.english: is not a language"),
-        ("no zone", with("from", json!("2027-01-01T00:00:00")), 422, "Y500095", "from: is not a moment"),
-        ("over", with("until", json!("2001-01-01T00:00:00Z")), 422, "Y500095", "until: is over already"),
+        (
+            "no language",
+            with("message", json!({ "english": "x" })),
+            422,
+            "Y500095",
+            "message.english: is not a language",
+        ),
+        (
+            "no zone",
+            with("from", json!("2027-01-01T00:00:00")),
+            422,
+            "Y500095",
+            "from: is not a moment",
+        ),
+        (
+            "over",
+            with("until", json!("2001-01-01T00:00:00Z")),
+            422,
+            "Y500095",
+            "until: is over already",
+        ),
     ] {
-        let answer = hub.with_token(TestRequest::post().uri("/admin/blocks").set_payload(body)).await;
-        assert_eq!((answer.status, answer.json()["code"].as_str()), (status, Some(code)), "{what}: {}", answer.body);
+        let answer =
+            hub.with_token(TestRequest::post().uri("/admin/blocks").set_payload(body)).await;
+        assert_eq!(
+            (answer.status, answer.json()["code"].as_str()),
+            (status, Some(code)),
+            "{what}: {}",
+            answer.body
+        );
         assert!(answer.body.contains(told), "{what}: {}", answer.body);
         assert_eq!(answer.header("cache-control"), "no-store");
     }

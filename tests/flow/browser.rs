@@ -113,13 +113,16 @@ impl<'h> Browser<'h> {
         let mut cookies = self.cookies.borrow_mut();
         for header in answer.headers.get_all("set-cookie") {
             let cookie = Cookie::parse(header.to_str().unwrap()).unwrap();
-            let life = cookie.max_age().map(|life| Duration::from_secs(u64::try_from(life.whole_seconds()).unwrap_or(0)));
+            let life = cookie
+                .max_age()
+                .map(|life| Duration::from_secs(u64::try_from(life.whole_seconds()).unwrap_or(0)));
             if life == Some(Duration::ZERO) {
                 cookies.remove(cookie.name());
             } else {
                 let value = cookie.value().to_owned();
                 // One that is set again keeps its place (RFC 6265 §5.3, step 11.3).
-                let created = cookies.get(cookie.name()).map_or_else(|| next(&cookies), |kept| kept.created);
+                let created =
+                    cookies.get(cookie.name()).map_or_else(|| next(&cookies), |kept| kept.created);
                 let kept = Kept { value, created, until: life.map(|life| now + life) };
                 cookies.insert(cookie.name().to_owned(), kept);
             }
@@ -132,7 +135,10 @@ impl<'h> Browser<'h> {
         cookies.retain(|_, kept| kept.until.is_none_or(|until| now < until));
         let mut sent: Vec<_> = cookies.iter().collect();
         sent.sort_by_key(|(_, kept)| kept.created);
-        sent.into_iter().map(|(name, kept)| format!("{name}={}", kept.value)).collect::<Vec<_>>().join("; ")
+        sent.into_iter()
+            .map(|(name, kept)| format!("{name}={}", kept.value))
+            .collect::<Vec<_>>()
+            .join("; ")
     }
 
     pub fn session(&self) -> Option<String> {
@@ -232,13 +238,17 @@ impl<'b> Page<'b> {
     /// The form whose address contains `part`.
     pub fn form(&self, part: &str) -> Form {
         let mut forms = self.forms().into_iter().filter(|form| form.action.contains(part));
-        forms.next().unwrap_or_else(|| panic!("no form to {part} at {}: {}", self.url, self.summary()))
+        forms
+            .next()
+            .unwrap_or_else(|| panic!("no form to {part} at {}: {}", self.url, self.summary()))
     }
 
     fn form_with_button(&self, name: &str, value: &str) -> Form {
         let wanted = (name.to_owned(), value.to_owned());
         let found = self.forms().into_iter().find(|form| form.buttons.contains(&wanted));
-        let form = found.unwrap_or_else(|| panic!("no button {name}={value} at {}: {}", self.url, self.summary()));
+        let form = found.unwrap_or_else(|| {
+            panic!("no button {name}={value} at {}: {}", self.url, self.summary())
+        });
         form.with(name, value)
     }
 
@@ -256,7 +266,10 @@ impl<'b> Page<'b> {
 
     /// What the consent page says will be sent: label and value.
     pub fn shown(&self) -> BTreeMap<String, String> {
-        markup::texts(&self.answer.body, "dt").into_iter().zip(markup::texts(&self.answer.body, "dd")).collect()
+        markup::texts(&self.answer.body, "dt")
+            .into_iter()
+            .zip(markup::texts(&self.answer.body, "dd"))
+            .collect()
     }
 
     /// Connectors that can be chosen here.
@@ -270,13 +283,17 @@ impl<'b> Page<'b> {
     }
 
     pub fn is_consent(&self) -> bool {
-        self.url.ends_with("/consent") && self.forms().iter().any(|form| form.action.ends_with("/consent"))
+        self.url.ends_with("/consent")
+            && self.forms().iter().any(|form| form.action.ends_with("/consent"))
     }
 
     /// The code of an error page, or of the choice page's banner.
     #[track_caller]
     pub fn code(&self) -> String {
-        self.references().first().cloned().unwrap_or_else(|| panic!("no code at {}: {}", self.url, self.summary()))
+        self.references()
+            .first()
+            .cloned()
+            .unwrap_or_else(|| panic!("no code at {}: {}", self.url, self.summary()))
     }
 
     /// The id that a person reads out to the support.
@@ -287,14 +304,18 @@ impl<'b> Page<'b> {
     /// The code, perhaps a more precise one, and the support id.
     pub fn references(&self) -> Vec<String> {
         let body = &self.answer.body;
-        let of_page: Vec<String> =
-            body.split("<dd class=\"code\">").skip(1).filter_map(|part| Some(part.split_once("</dd>")?.0.to_owned())).collect();
+        let of_page: Vec<String> = body
+            .split("<dd class=\"code\">")
+            .skip(1)
+            .filter_map(|part| Some(part.split_once("</dd>")?.0.to_owned()))
+            .collect();
         if of_page.is_empty() { markup::texts(body, "code") } else { of_page }
     }
 
     /// The question whether to sign out.
     pub fn is_question(&self) -> bool {
-        self.answer.status == 200 && self.forms().iter().any(|form| form.action.ends_with("/session/end/confirm"))
+        self.answer.status == 200
+            && self.forms().iter().any(|form| form.action.ends_with("/session/end/confirm"))
     }
 
     /// Asserts that this is an error page or a banner with this status and code.
@@ -309,7 +330,9 @@ impl<'b> Page<'b> {
     #[track_caller]
     pub fn received(&self) -> Received {
         assert!(inside(&self.url).is_none(), "still inside, at {}: {}", self.url, self.summary());
-        let (to, query) = self.url.split_at(self.url.find("&code=").or(self.url.find("&error=")).unwrap_or(self.url.len()));
+        let (to, query) = self.url.split_at(
+            self.url.find("&code=").or(self.url.find("&error=")).unwrap_or(self.url.len()),
+        );
         Received { to: to.to_owned(), fields: parse(query.as_bytes()).into_owned().collect() }
     }
 

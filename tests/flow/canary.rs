@@ -56,8 +56,14 @@ impl Net {
         for (name, value) in canaries {
             assert!(value.len() >= 6, "{name} is too short to be told from other text");
             for dress in dresses(value) {
-                let seen = caught.iter().filter(|(_, text)| text.to_lowercase().contains(&dress.to_lowercase()));
-                found.extend(seen.map(|(place, text)| format!("{name} in {place}: {}", around(text, &dress))));
+                let seen = caught
+                    .iter()
+                    .filter(|(_, text)| text.to_lowercase().contains(&dress.to_lowercase()));
+                found.extend(
+                    seen.map(|(place, text)| {
+                        format!("{name} in {place}: {}", around(text, &dress))
+                    }),
+                );
             }
         }
         found
@@ -78,7 +84,9 @@ fn dresses(value: &str) -> Vec<String> {
         for encoded in [STANDARD.encode(&whole), URL_SAFE_NO_PAD.encode(&whole)] {
             // Its ends depend on the neighbours.
             let (from, to) = (if before.is_empty() { 0 } else { 4 }, value.len() / 3 * 4 - 4);
-            all.extend(encoded.get(from..to).filter(|middle| middle.len() >= 12).map(str::to_owned));
+            all.extend(
+                encoded.get(from..to).filter(|middle| middle.len() >= 12).map(str::to_owned),
+            );
         }
     }
     all.sort();
@@ -123,7 +131,9 @@ fn take(mut stream: TcpStream, net: &Net) {
         let text = String::from_utf8_lossy(&bytes);
         if let Some((head, body)) = text.split_once("\r\n\r\n") {
             let lengths = head.to_ascii_lowercase();
-            let length = lengths.lines().find_map(|line| line.strip_prefix("content-length:")?.trim().parse::<usize>().ok());
+            let length = lengths.lines().find_map(|line| {
+                line.strip_prefix("content-length:")?.trim().parse::<usize>().ok()
+            });
             if body.len() >= length.unwrap() {
                 // The head carries the collector's own key, and nothing of logins.
                 net.catch("a span", body);
@@ -191,13 +201,24 @@ async fn post(hub: &TestHub, path: &str, pairs: &[(&str, &str)]) -> Answer {
     let body = Serializer::new(String::new()).extend_pairs(pairs).finish();
     let form = ("content-type", "application/x-www-form-urlencoded");
     let traceparent = ("traceparent", "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa01a902b7-01");
-    hub.send(TestRequest::post().uri(path).insert_header(form).insert_header(traceparent).set_payload(body)).await
+    hub.send(
+        TestRequest::post()
+            .uri(path)
+            .insert_header(form)
+            .insert_header(traceparent)
+            .set_payload(body),
+    )
+    .await
 }
 
 /// A whole login, with everything that may follow it.
 async fn whole_life(hub: &TestHub, canaries: &mut Canaries) {
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.choose("amandier").await;
+    let page = browser
+        .authorize(&Authorize::by("bakery").with("prompt", "consent"))
+        .await
+        .choose("amandier")
+        .await;
     for (_, value) in browser.logins() {
         canaries.add("a login's cookie", &value);
     }
@@ -207,11 +228,19 @@ async fn whole_life(hub: &TestHub, canaries: &mut Canaries) {
     let tokens = hub.tokens("bakery", &received).await;
     canaries.tokens(&tokens);
     hub.userinfo(&tokens.access_token).await;
-    let ask = [("client_id", "archive"), ("client_secret", SECRET), ("token", tokens.access_token.as_str())];
+    let ask = [
+        ("client_id", "archive"),
+        ("client_secret", SECRET),
+        ("token", tokens.access_token.as_str()),
+    ];
     assert!(post(hub, "/api/v2/checktoken", &ask).await.body.contains("\"active\":true"));
     // The session answers a second service.
     browser.authorize(&Authorize::by("library")).await;
-    let forget = [("client_id", "bakery"), ("client_secret", SECRET), ("token", tokens.access_token.as_str())];
+    let forget = [
+        ("client_id", "bakery"),
+        ("client_secret", SECRET),
+        ("token", tokens.access_token.as_str()),
+    ];
     post(hub, "/api/v2/token/revocation", &forget).await;
     assert_eq!(hub.redeem("bakery", received.code()).await.status, 400, "a code is redeemed once");
     let out = [
@@ -238,24 +267,60 @@ async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     }
     // Whom the register does not know.
     let browser = hub.browser();
-    let unknown = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("odile").await;
+    let unknown = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("odile")
+        .await;
     net.catch("a page of one who is not known", unknown.answer.body);
     let browser = hub.browser();
-    browser.authorize(&Authorize::by("clinic")).await.choose("amandier").await.sign_in_as("angela").await.refuse().await;
+    browser
+        .authorize(&Authorize::by("clinic"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await
+        .refuse()
+        .await;
     // A password, at a directory that is away.
     let browser = hub.browser();
-    let form = browser.authorize(&Authorize::by("bakery")).await.choose("town").await.form("/connectors/town/login");
-    let failed = browser.submit(&form.clone().with("username", "ada").with("password", PASSWORD)).await;
+    let form = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("town")
+        .await
+        .form("/connectors/town/login");
+    let failed =
+        browser.submit(&form.clone().with("username", "ada").with("password", PASSWORD)).await;
     page(&failed.answer);
-    page(&browser.submit(&form.with("username", "ada").with("password", PASSWORD).with("csrf", FORGED)).await.answer);
+    page(
+        &browser
+            .submit(&form.with("username", "ada").with("password", PASSWORD).with("csrf", FORGED))
+            .await
+            .answer,
+    );
 
     // Forged, malformed, stolen.
     let browser = hub.browser();
     browser.plant_session(FORGED);
     browser.authorize(&Authorize::by("bakery")).await;
-    page(&hub.browser().get(&format!("/api/v2/callback/amandier?state={}{FORGED}&code={FORGED}", "a".repeat(43))).await);
+    page(
+        &hub.browser()
+            .get(&format!(
+                "/api/v2/callback/amandier?state={}{FORGED}&code={FORGED}",
+                "a".repeat(43)
+            ))
+            .await,
+    );
     page(&hub.browser().get(&format!("/api/v2/session/end?id_token_hint={FORGED}&state=x")).await);
-    page(&hub.browser().get(&format!("/api/v2/authorize?client_id={FORGED}&nonce={FORGED}&state={FORGED}")).await);
+    page(
+        &hub.browser()
+            .get(&format!("/api/v2/authorize?client_id={FORGED}&nonce={FORGED}&state={FORGED}"))
+            .await,
+    );
     page(&hub.ask_userinfo(FORGED).await);
     page(&hub.redeem("bakery", FORGED).await);
     let wrong = [
@@ -266,10 +331,20 @@ async fn refusals(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
         ("code", FORGED),
     ];
     page(&post(hub, "/api/v2/token", &wrong).await);
-    page(&post(hub, "/api/v2/checktoken", &[("client_id", "archive"), ("client_secret", FORGED), ("token", FORGED)]).await);
+    page(
+        &post(
+            hub,
+            "/api/v2/checktoken",
+            &[("client_id", "archive"), ("client_secret", FORGED), ("token", FORGED)],
+        )
+        .await,
+    );
     let basic = ("authorization", format!("Basic {}", STANDARD.encode(format!("bakery:{FORGED}"))));
     let form = ("content-type", "application/x-www-form-urlencoded");
-    let request = TestRequest::post().uri("/api/v2/token/revocation").insert_header(basic).insert_header(form);
+    let request = TestRequest::post()
+        .uri("/api/v2/token/revocation")
+        .insert_header(basic)
+        .insert_header(form);
     page(&hub.send(request.set_payload(format!("token={FORGED}"))).await);
     let wrong = ("authorization", format!("Bearer {FORGED}"));
     page(&hub.administer(TestRequest::get().uri("/admin/blocks").insert_header(wrong)).await);
@@ -282,21 +357,35 @@ async fn reports(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     let (loaded, env) = (&hub.loaded, Env::system());
     net.catch("a Debug of the settings", format!("{:?}{:?}", loaded.settings, loaded.register));
     net.catch("a digest", serde_json::to_string(&loaded.files.outline()).unwrap());
-    net.catch("acr explain", explain::explain(loaded, "bakery", "amandier", "eidas1", None).unwrap().to_string());
-    net.catch("check", app::check(loaded, &env).iter().map(ToString::to_string).collect::<String>());
+    net.catch(
+        "acr explain",
+        explain::explain(loaded, "bakery", "amandier", "eidas1", None).unwrap().to_string(),
+    );
+    net.catch(
+        "check",
+        app::check(loaded, &env).iter().map(ToString::to_string).collect::<String>(),
+    );
     let admin = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
-    net.catch("the administration", hub.administer(TestRequest::get().uri("/admin/connectors").insert_header(admin)).await.body);
+    net.catch(
+        "the administration",
+        hub.administer(TestRequest::get().uri("/admin/connectors").insert_header(admin)).await.body,
+    );
     let bad = format!(
         "name = {{ en = \"Bad\" }}\nlevels = {{ lowest = \"eidas1\", highest = \"eidas1\" }}\n[kind.oidc]\nissuer = \"https://idp.example\"\n\
          client_id = \"hub\"\nclient_secret = \"{INLINE}\"\n"
     );
     fs::write(hub.folder().join("connectors/bad.toml"), bad).unwrap();
-    fs::write(hub.folder().join("connectors/worse.toml"), format!("client_secret = {INLINE}\n")).unwrap();
-    let numbers = format!("client_id = \"n\"\nsecrets = [{{ sha256 = \"{INLINE}\" }}]\nsecret = \"{INLINE}\"\n");
+    fs::write(hub.folder().join("connectors/worse.toml"), format!("client_secret = {INLINE}\n"))
+        .unwrap();
+    let numbers = format!(
+        "client_id = \"n\"\nsecrets = [{{ sha256 = \"{INLINE}\" }}]\nsecret = \"{INLINE}\"\n"
+    );
     fs::write(hub.folder().join("service-providers/numbers.toml"), numbers).unwrap();
     hub.reread().await;
     let environment: Environment =
-        [("SUBJECT_KEY", SUBJECT_KEY), ("CLIENT_SECRET", SECRET), ("ADMIN_TOKEN", ADMIN_TOKEN)].into_iter().collect();
+        [("SUBJECT_KEY", SUBJECT_KEY), ("CLIENT_SECRET", SECRET), ("ADMIN_TOKEN", ADMIN_TOKEN)]
+            .into_iter()
+            .collect();
     let again = config::load(hub.folder(), &environment);
     assert!(again.is_err());
     net.catch("check of bad files", config::report(&again, env.now()));
@@ -308,15 +397,21 @@ async fn panics(hub: &TestHub, net: &Net, canaries: &mut Canaries) {
     async fn broken() -> HttpResponse {
         panic!("while at work on {PANIC}")
     }
-    let shell = Shell::new("https://hub.example", std::time::Duration::from_secs(10), Arc::clone(&hub.metrics), |_, code| {
-        code.entry().code.to_owned()
-    });
+    let shell = Shell::new(
+        "https://hub.example",
+        std::time::Duration::from_secs(10),
+        Arc::clone(&hub.metrics),
+        |_, code| code.entry().code.to_owned(),
+    );
     let shell = Arc::new(shell.unwrap());
     let app = App::new()
         .service(web::resource("/api/v2/userinfo").get(broken))
         .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
     let app = init_service(app).await;
-    let request = TestRequest::get().uri("/api/v2/userinfo").insert_header(("host", "hub.example")).to_request();
+    let request = TestRequest::get()
+        .uri("/api/v2/userinfo")
+        .insert_header(("host", "hub.example"))
+        .to_request();
     telemetry::tell_panics_by_place();
     let error = try_call_service(&app, request).await.map(|_| ()).unwrap_err();
     let body = actix_web::body::to_bytes(error.error_response().into_body()).await.unwrap();
@@ -333,14 +428,22 @@ async fn register_down(net: &Net, collector: u16, canaries: &mut Canaries) {
     );
     let hub = TestHub::edited(|folder| {
         let path = folder.join("passerelle.toml");
-        let text = fs::read_to_string(&path).unwrap().replace("register.file.path = \"register.csv\"", &register);
+        let text = fs::read_to_string(&path)
+            .unwrap()
+            .replace("register.file.path = \"register.csv\"", &register);
         fs::write(path, format!("{text}{}", settings(collector))).unwrap();
         super::federation::put(folder, "register.bearer", BEARER.as_bytes());
         super::federation::put(folder, "collector.key", COLLECTOR_KEY.as_bytes());
     })
     .await;
     let browser = hub.browser();
-    let told = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let told = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     assert!(told.answer.status >= 500, "{}", told.answer.body);
     net.catch("a page without a register", told.answer.body);
     canaries.add("the register's bearer token", BEARER);
@@ -351,8 +454,15 @@ async fn high(net: &Net, collector: u16, canaries: &mut Canaries) {
     let mut key = Jwk::generate_ec_key(EcCurve::P256).unwrap().to_public_key().unwrap();
     key.set_key_id("ec");
     key.set_key_use("enc");
-    let members = key.as_ref().iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
-    let keys = format!("id_token_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{{ {members} }}] }}");
+    let members = key
+        .as_ref()
+        .iter()
+        .map(|(name, value)| format!("{name} = {value}"))
+        .collect::<Vec<_>>()
+        .join(", ");
+    let keys = format!(
+        "id_token_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{{ {members} }}] }}"
+    );
     let services = [("bakery", keys)];
     let hub = TestHub::high_with(&services, |folder| {
         let path = folder.join("passerelle.toml");
@@ -362,12 +472,21 @@ async fn high(net: &Net, collector: u16, canaries: &mut Canaries) {
     })
     .await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery").with("acr_values", "eidas2")).await.choose("amandier").await;
-    let form = page.form("/sandbox/").with("person", "angela").with("level", "eidas2").with("method", "pwd");
+    let page = browser
+        .authorize(&Authorize::by("bakery").with("acr_values", "eidas2"))
+        .await
+        .choose("amandier")
+        .await;
+    let form = page
+        .form("/sandbox/")
+        .with("person", "angela")
+        .with("level", "eidas2")
+        .with("method", "pwd");
     let received = browser.submit(&form).await.consent().await.received();
     canaries.add("a code of the high platform", received.code());
     canaries.add("a session's cookie of the high platform", &browser.session().unwrap());
-    let sealed: serde_json::Value = serde_json::from_str(&hub.redeem("bakery", received.code()).await.body).unwrap();
+    let sealed: serde_json::Value =
+        serde_json::from_str(&hub.redeem("bakery", received.code()).await.body).unwrap();
     canaries.add("a sealed ID token", sealed["id_token"].as_str().unwrap());
     let access_token = sealed["access_token"].as_str().unwrap();
     canaries.add("an access token of the high platform", access_token);
@@ -389,7 +508,8 @@ async fn outputs(hub: &TestHub, net: &Net) {
 async fn no_secret_and_no_identity_comes_out_anywhere() {
     let net = Net::default();
     let log = Log(net.clone());
-    let lines = telemetry::lines_to(move || log.clone(), telemetry::LineFormat::Json, FILTER).unwrap();
+    let lines =
+        telemetry::lines_to(move || log.clone(), telemetry::LineFormat::Json, FILTER).unwrap();
     tracing::dispatcher::set_global_default(lines).unwrap();
     let mut canaries = Canaries::default();
     for (name, value) in IDENTITIES.into_iter().chain([
@@ -417,15 +537,38 @@ async fn no_secret_and_no_identity_comes_out_anywhere() {
     assert!(found.is_empty(), "{} leaks:\n{}", found.len(), found.join("\n"));
 
     // The net hangs where it should: each place has caught something.
-    for place in ["a log line", "a span", "the metrics", "the audit log", "an error's answer", "check of bad files", "a digest"] {
-        assert!(net.0.lock().unwrap().iter().any(|(caught, text)| caught == place && !text.is_empty()), "nothing in {place}");
+    for place in [
+        "a log line",
+        "a span",
+        "the metrics",
+        "the audit log",
+        "an error's answer",
+        "check of bad files",
+        "a digest",
+    ] {
+        assert!(
+            net.0.lock().unwrap().iter().any(|(caught, text)| caught == place && !text.is_empty()),
+            "nothing in {place}"
+        );
     }
     let caught = net.0.lock().unwrap().clone();
-    let all =
-        |place: &str| caught.iter().filter(|(caught, _)| caught == place).map(|(_, text)| text.as_str()).collect::<String>();
+    let all = |place: &str| {
+        caught
+            .iter()
+            .filter(|(caught, _)| caught == place)
+            .map(|(_, text)| text.as_str())
+            .collect::<String>()
+    };
     assert!(all("a log line").contains("\"level\":\"DEBUG\""), "our own lines are all there");
     assert!(all("a log line").contains("a panic"));
-    for span in ["GET /api/v2/authorize", "login step", "idp complete", "register lookup", "sign", "POST /api/v2/token"] {
+    for span in [
+        "GET /api/v2/authorize",
+        "login step",
+        "idp complete",
+        "register lookup",
+        "sign",
+        "POST /api/v2/token",
+    ] {
         assert!(all("a span").contains(&format!("\"{span}\"")), "no span {span}");
     }
 }
@@ -441,7 +584,10 @@ fn the_net_catches_what_is_planted_in_whatever_dress() {
         serde_json::json!({ "a": value }).to_string(),
         format!("Basic {}", STANDARD.encode(format!("client:{value}"))),
         URL_SAFE_NO_PAD.encode(format!("{{\"sub\":\"{value}\"}}")),
-        format!("https://x.example/?a={}", byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20")),
+        format!(
+            "https://x.example/?a={}",
+            byte_serialize(value.as_bytes()).collect::<String>().replace('+', "%20")
+        ),
     ] {
         let net = Net::default();
         net.catch("here", planted.clone());

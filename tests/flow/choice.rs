@@ -21,7 +21,10 @@ fn prepend(folder: &Path, file: &str, lines: &str) {
 
 /// The bakery has these rules; the library has none.
 async fn ruled(rules: &str) -> TestHub {
-    TestHub::edited(|folder| prepend(folder, "service-providers/bakery.toml", &format!("connectors = {{ {rules} }}"))).await
+    TestHub::edited(|folder| {
+        prepend(folder, "service-providers/bakery.toml", &format!("connectors = {{ {rules} }}"))
+    })
+    .await
 }
 
 fn hinted(connector: &str) -> Authorize {
@@ -51,9 +54,14 @@ async fn a_connector_that_the_rules_leave_out_is_refused_at_each_step() {
         let offered = hub.browser().authorize(&Authorize::by("bakery")).await.offered();
         assert_eq!(offered, admitted, "choice: {rules}");
         for connector in ["amandier", "belvedere"] {
-            let (case, is_admitted) = (format!("{connector} under {rules}"), admitted.contains(&connector));
+            let (case, is_admitted) =
+                (format!("{connector} under {rules}"), admitted.contains(&connector));
             let browser = hub.browser();
-            assert_eq!(is_at_the_sandbox(&browser.authorize(&hinted(connector)).await), is_admitted, "hint: {case}");
+            assert_eq!(
+                is_at_the_sandbox(&browser.authorize(&hinted(connector)).await),
+                is_admitted,
+                "hint: {case}"
+            );
 
             let page = browser.authorize(&Authorize::by("bakery")).await;
             let chosen = browser.submit(&page.form("/provider").with("provider", connector)).await;
@@ -64,7 +72,8 @@ async fn a_connector_that_the_rules_leave_out_is_refused_at_each_step() {
 
             let browser = hub.browser();
             signed_in(browser.authorize(&Authorize::by("library")).await, connector).await;
-            let reused = browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await;
+            let reused =
+                browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await;
             assert_eq!(reused.is_consent(), is_admitted, "reuse: {case}");
             if is_admitted {
                 hub.tokens("bakery", &reused.consent().await.received()).await;
@@ -81,8 +90,15 @@ async fn a_service_has_its_own_order_over_the_hubs() {
         ("order = [\"later\", \"belvedere\", \"amandier\"]", ["belvedere", "amandier"]),
     ] {
         let hub = ruled(rules).await;
-        assert_eq!(hub.browser().authorize(&Authorize::by("bakery")).await.offered(), expected, "{rules}");
-        assert_eq!(hub.browser().authorize(&Authorize::by("library")).await.offered(), ["amandier", "belvedere"]);
+        assert_eq!(
+            hub.browser().authorize(&Authorize::by("bakery")).await.offered(),
+            expected,
+            "{rules}"
+        );
+        assert_eq!(
+            hub.browser().authorize(&Authorize::by("library")).await.offered(),
+            ["amandier", "belvedere"]
+        );
     }
 }
 
@@ -132,7 +148,9 @@ async fn hundreds_of_identity_providers_make_a_light_page_and_each_is_found() {
     let page = browser.authorize(&Authorize::by("bakery")).await;
     let body = &page.answer.body;
     assert!(body.len() < 30_000, "{} bytes", body.len());
-    let at = |heading: &str| body.find(&format!(">{heading}</h2>")).unwrap_or_else(|| panic!("no heading {heading}"));
+    let at = |heading: &str| {
+        body.find(&format!(">{heading}</h2>")).unwrap_or_else(|| panic!("no heading {heading}"))
+    };
     assert!(at("State") < at("Banks") && at("Banks") < at("Other accounts"));
     assert!(body.contains("152 accounts are available"));
     let url = page.url.clone();
@@ -151,9 +169,23 @@ async fn hundreds_of_identity_providers_make_a_light_page_and_each_is_found() {
     let page = browser.open(&next).await;
     assert_eq!(page.offered().len(), 14);
     let last = page.offered().pop().unwrap();
-    page.choose(&last).await.sign_in_as("angela").await.consent().await.received().belongs_to("bakery");
+    page.choose(&last)
+        .await
+        .sign_in_as("angela")
+        .await
+        .consent()
+        .await
+        .received()
+        .belongs_to("bakery");
     // Whatever stands in the address, the page comes.
-    for odd in ["q=%3Cscript%3E", "page=-1", "page=99999999999999999999", "category=..%2F", "q=a&q=b", "category=_rest&page=9"] {
+    for odd in [
+        "q=%3Cscript%3E",
+        "page=-1",
+        "page=99999999999999999999",
+        "category=..%2F",
+        "q=a&q=b",
+        "category=_rest&page=9",
+    ] {
         let page = browser.authorize(&Authorize::by("bakery")).await;
         let page = browser.open(&format!("{}?{odd}", page.url)).await;
         assert!(page.is_choice() && !page.answer.body.contains("<script>"), "{odd}");
@@ -165,7 +197,13 @@ async fn the_last_choice_is_kept_once_a_login_has_finished_and_only_if_the_opera
     for (settings, is_kept) in [("", false), (REMEMBERING, true)] {
         let hub = TestHub::with(settings).await;
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_as("angela").await;
+        let page = browser
+            .authorize(&Authorize::by("bakery"))
+            .await
+            .choose("belvedere")
+            .await
+            .sign_in_as("angela")
+            .await;
         assert_eq!(browser.cookie(LAST), None, "nothing has finished yet");
         let received = page.consent().await.received();
         assert!(!received.fields.values().any(|value| value.contains("belvedere")));
@@ -173,7 +211,10 @@ async fn the_last_choice_is_kept_once_a_login_has_finished_and_only_if_the_opera
 
         let page = browser.authorize(&Authorize::by("library")).await;
         assert_eq!(page.answer.body.contains(">Last used</h2>"), is_kept);
-        assert_eq!(page.offered(), if is_kept { ["belvedere", "amandier"] } else { ["amandier", "belvedere"] });
+        assert_eq!(
+            page.offered(),
+            if is_kept { ["belvedere", "amandier"] } else { ["amandier", "belvedere"] }
+        );
         // It decides nothing: the person still chooses, and one who cancels has not asked to be forgotten.
         page.cancel().await;
         assert_eq!(browser.cookie(LAST).is_some(), is_kept);
@@ -200,7 +241,10 @@ async fn a_forged_last_choice_shows_nothing_that_may_not_be_chosen() {
         browser.plant(LAST, planted);
         let page = browser.authorize(&Authorize::by(service)).await;
         assert!(page.is_choice() && page.offered() == plain, "{planted}");
-        assert!(!page.answer.body.contains("Last used") && !page.answer.body.contains("<script>alert"), "{planted}");
+        assert!(
+            !page.answer.body.contains("Last used") && !page.answer.body.contains("<script>alert"),
+            "{planted}"
+        );
     }
 }
 
@@ -210,7 +254,10 @@ async fn what_browsers_still_hold_ends_when_the_operator_no_longer_wants_it() {
     let browser = hub.browser();
     browser.plant(LAST, "belvedere");
     let page = browser.authorize(&Authorize::by("bakery")).await;
-    assert_eq!((page.offered(), browser.cookie(LAST)), (vec!["amandier".to_owned(), "belvedere".to_owned()], None));
+    assert_eq!(
+        (page.offered(), browser.cookie(LAST)),
+        (vec!["amandier".to_owned(), "belvedere".to_owned()], None)
+    );
 }
 
 #[actix_web::test]
@@ -253,9 +300,18 @@ async fn logos_come_from_the_hub_and_run_nothing() {
     .await;
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await;
-    let pictures: Vec<&str> = page.answer.body.split("src=\"").skip(1).filter_map(|rest| rest.split('"').next()).collect();
+    let pictures: Vec<&str> = page
+        .answer
+        .body
+        .split("src=\"")
+        .skip(1)
+        .filter_map(|rest| rest.split('"').next())
+        .collect();
     let [service, connector] = pictures.as_slice() else { panic!("{pictures:?}") };
-    assert!(service.starts_with("/assets/service/") && connector.starts_with("/assets/idp/amandier?v="), "{pictures:?}");
+    assert!(
+        service.starts_with("/assets/service/") && connector.starts_with("/assets/idp/amandier?v="),
+        "{pictures:?}"
+    );
     for (address, status, kept) in [
         (*service, 200, "immutable"),
         (*connector, 200, "immutable"),
@@ -268,11 +324,18 @@ async fn logos_come_from_the_hub_and_run_nothing() {
     ] {
         let answer = hub.send(TestRequest::get().uri(address)).await;
         assert_eq!(answer.status, status, "{address}");
-        assert!(answer.header("cache-control").contains(kept), "{address}: {}", answer.header("cache-control"));
+        assert!(
+            answer.header("cache-control").contains(kept),
+            "{address}: {}",
+            answer.header("cache-control")
+        );
         if status == 200 {
             assert_eq!(answer.header("content-type"), "image/svg+xml", "{address}");
             // Opened by itself it is a document, whose script must not run here.
-            assert!(answer.header("content-security-policy").contains("default-src 'none'"), "{address}");
+            assert!(
+                answer.header("content-security-policy").contains("default-src 'none'"),
+                "{address}"
+            );
             assert!(answer.header("content-security-policy").ends_with("sandbox"), "{address}");
             assert_eq!(answer.header("x-content-type-options"), "nosniff", "{address}");
         }

@@ -34,7 +34,13 @@ async fn a_yes_that_comes_too_late_gives_no_code() {
     let hub = TestHub::start().await;
     for (late, told) in [(false, None), (true, Some("Y420006"))] {
         let browser = hub.browser();
-        let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+        let consent = browser
+            .authorize(&Authorize::by("bakery"))
+            .await
+            .choose("amandier")
+            .await
+            .sign_in_as("angela")
+            .await;
         hub.advance(LOGIN - MILLISECOND);
         if late {
             hub.advance(MILLISECOND);
@@ -70,7 +76,12 @@ async fn a_code_is_worth_nothing_at_thirty_seconds() {
     hub.tokens("bakery", &early).await;
     hub.advance(MILLISECOND);
     let answer = hub.redeem("bakery", late.code()).await;
-    assert_eq!((answer.status, answer.body.contains("\"invalid_grant\"")), (400, true), "{}", answer.body);
+    assert_eq!(
+        (answer.status, answer.body.contains("\"invalid_grant\"")),
+        (400, true),
+        "{}",
+        answer.body
+    );
 }
 
 #[actix_web::test]
@@ -83,10 +94,18 @@ async fn an_access_token_is_worth_nothing_at_sixty_seconds() {
     hub.advance(ACCESS_TOKEN - MILLISECOND);
     let claims = hub.userinfo(&tokens.access_token).await;
     assert_eq!(claims["exp"], (issued + ACCESS_TOKEN).seconds());
-    assert_eq!(tokens.id_token["exp"].as_u64().unwrap() - tokens.id_token["iat"].as_u64().unwrap(), 60);
+    assert_eq!(
+        tokens.id_token["exp"].as_u64().unwrap() - tokens.id_token["iat"].as_u64().unwrap(),
+        60
+    );
     hub.advance(MILLISECOND);
     let answer = hub.ask_userinfo(&tokens.access_token).await;
-    assert_eq!((answer.status, answer.body.contains("\"invalid_token\"")), (401, true), "{}", answer.body);
+    assert_eq!(
+        (answer.status, answer.body.contains("\"invalid_token\"")),
+        (401, true),
+        "{}",
+        answer.body
+    );
 }
 
 #[actix_web::test]

@@ -35,10 +35,17 @@ userinfo = "https://timeless.example/userinfo"
 #[actix_web::test]
 async fn a_connector_that_proves_no_new_authentication_is_not_offered_where_one_is_demanded() {
     let plain = Authorize::by("bakery").with("prompt", "consent");
-    let demands =
-        [Authorize::by("bakery"), plain.with("prompt", "login"), plain.with("max_age", "600"), plain.with("max_age", "0")];
+    let demands = [
+        Authorize::by("bakery"),
+        plain.with("prompt", "login"),
+        plain.with("max_age", "600"),
+        plain.with("max_age", "0"),
+    ];
     let hub = TestHub::with_files("", &[timeless("")]).await;
-    assert_eq!(hub.browser().authorize(&plain).await.offered(), ["amandier", "belvedere", "timeless"]);
+    assert_eq!(
+        hub.browser().authorize(&plain).await.offered(),
+        ["amandier", "belvedere", "timeless"]
+    );
     for request in &demands {
         let browser = hub.browser();
         let page = browser.authorize(request).await;
@@ -73,14 +80,22 @@ async fn select_account_shows_the_choice_page_where_the_session_would_have_answe
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let request = Authorize::by("bakery").with("prompt", "consent");
     assert!(browser.authorize(&request).await.is_consent(), "the session answers");
-    for request in [request.with("prompt", "select_account"), request.with("prompt", "select_account consent")] {
+    for request in
+        [request.with("prompt", "select_account"), request.with("prompt", "select_account consent")]
+    {
         assert!(browser.authorize(&request).await.is_choice());
         assert!(browser.authorize(&request.with("idp_hint", "amandier")).await.is_choice());
     }
-    let received = browser.authorize(&request.with("prompt", "select_account")).await.choose("amandier").await;
+    let received =
+        browser.authorize(&request.with("prompt", "select_account")).await.choose("amandier").await;
     let received = received.sign_in_as("jean").await.received();
-    assert!(received.fields.contains_key("code"), "no consent page was asked for: {:?}", received.fields);
-    let refused = browser.open(&request.with("prompt", "none select_account").url()).await.received();
+    assert!(
+        received.fields.contains_key("code"),
+        "no consent page was asked for: {:?}",
+        received.fields
+    );
+    let refused =
+        browser.open(&request.with("prompt", "none select_account").url()).await.received();
     assert_eq!(refused.error_at("bakery"), "invalid_request");
 }
 
@@ -89,7 +104,9 @@ async fn discovery_lists_select_account_and_the_claims_acr_and_amr() {
     let hub = TestHub::start().await;
     let path = actix_web::test::TestRequest::get().uri("/api/v2/.well-known/openid-configuration");
     let document: Value = serde_json::from_str(&hub.send(path).await.body).unwrap();
-    let lists = |member: &str, value: &str| document[member].as_array().unwrap().contains(&Value::from(value));
+    let lists = |member: &str, value: &str| {
+        document[member].as_array().unwrap().contains(&Value::from(value))
+    };
     assert!(lists("prompt_values_supported", "select_account"));
     assert!(lists("claims_supported", "acr") && lists("claims_supported", "amr"));
 }
@@ -99,8 +116,12 @@ async fn an_essential_acr_is_never_answered_with_another_value() {
     let hub = TestHub::high(&[("vault", inline("ECDH-ES", &EC))]).await;
     let scope = SCOPES.split(' ').take(2).collect::<Vec<_>>().join(" ");
     let request = Authorize::by("vault").with("acr_values", "eidas2").with("scope", &scope);
-    let essential =
-        |values: &str| request.with("claims", &format!(r#"{{"id_token":{{"acr":{{"essential":true,"values":[{values}]}}}}}}"#));
+    let essential = |values: &str| {
+        request.with(
+            "claims",
+            &format!(r#"{{"id_token":{{"acr":{{"essential":true,"values":[{values}]}}}}}}"#),
+        )
+    };
     let walk = async |request: &Authorize, level: &str| {
         let browser = hub.browser();
         let sandbox = browser.authorize(request).await.choose("amandier").await;
@@ -113,6 +134,13 @@ async fn an_essential_acr_is_never_answered_with_another_value() {
     };
     assert_eq!(walk(&essential("\"eidas2\""), "eidas3").await, Err("Y100320".to_owned()));
     assert_eq!(walk(&essential("\"eidas2\""), "eidas2").await, Ok(Value::from("eidas2")));
-    assert_eq!(walk(&essential("\"eidas2\",\"eidas3\""), "eidas3").await, Ok(Value::from("eidas3")));
-    assert_eq!(walk(&request, "eidas3").await, Ok(Value::from("eidas3")), "what was not asked for binds nothing");
+    assert_eq!(
+        walk(&essential("\"eidas2\",\"eidas3\""), "eidas3").await,
+        Ok(Value::from("eidas3"))
+    );
+    assert_eq!(
+        walk(&request, "eidas3").await,
+        Ok(Value::from("eidas3")),
+        "what was not asked for binds nothing"
+    );
 }

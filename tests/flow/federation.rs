@@ -32,8 +32,12 @@ limits.workers = 1
 "#;
 
 /// Id of each service provider, and what its file has beyond the common keys.
-const SERVICES: [(&str, &str); 4] =
-    [("bakery", ""), ("clinic", "consent = \"required\""), ("library", ""), ("cautious", "connectors.deny = [\"belvedere\"]")];
+const SERVICES: [(&str, &str); 4] = [
+    ("bakery", ""),
+    ("clinic", "consent = \"required\""),
+    ("library", ""),
+    ("cautious", "connectors.deny = [\"belvedere\"]"),
+];
 
 const CONNECTORS: [(&str, &str, &str); 3] = [
     ("amandier", "fr = \"Compte Amandier\", en = \"Amandier account\"", ""),
@@ -81,9 +85,12 @@ static KEYS: LazyLock<Vec<(String, Vec<u8>)>> = LazyLock::new(|| {
     keyfiles::create(&keys, &Env::system()).unwrap();
     let files = ["", "assertion/", "encryption/"].into_iter().flat_map(|sort| {
         let entries = fs::read_dir(keys.join(sort)).unwrap().map(|entry| entry.unwrap());
-        entries
-            .filter(|entry| entry.path().is_file())
-            .map(move |file| (format!("{sort}{}", file.file_name().into_string().unwrap()), fs::read(file.path()).unwrap()))
+        entries.filter(|entry| entry.path().is_file()).map(move |file| {
+            (
+                format!("{sort}{}", file.file_name().into_string().unwrap()),
+                fs::read(file.path()).unwrap(),
+            )
+        })
     });
     files.collect()
 });
@@ -102,7 +109,9 @@ pub fn post_logout_redirect_uri(service: &str) -> String {
 
 /// The same on the high platform: identities are the providers', who prove up to eidas3, and eidas2 at most.
 pub fn write_high(folder: &Path, services: &[(&str, String)]) {
-    let settings = SETTINGS.replace("\"standard\"", "\"high\"").replace("register.file.path = \"register.csv\"\n", "");
+    let settings = SETTINGS
+        .replace("\"standard\"", "\"high\"")
+        .replace("register.file.path = \"register.csv\"\n", "");
     put(folder, "passerelle.toml", settings.as_bytes());
     put(folder, "persons.toml", include_bytes!("../../src/connector/persona/persons.toml"));
     for (name, bytes) in KEYS.iter() {
@@ -113,7 +122,9 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
     }
     for (id, highest) in [("amandier", "eidas3"), ("belvedere", "eidas2")] {
         let levels = format!("levels = {{ lowest = \"eidas2\", highest = \"{highest}\" }}");
-        let file = format!("name = {{ en = \"{id}\" }}\n{levels}\n[kind.persona]\npersons = \"persons.toml\"\n");
+        let file = format!(
+            "name = {{ en = \"{id}\" }}\n{levels}\n[kind.persona]\npersons = \"persons.toml\"\n"
+        );
         put(folder, &format!("connectors/{id}.toml"), file.as_bytes());
     }
 }
@@ -122,7 +133,8 @@ pub fn write_high(folder: &Path, services: &[(&str, String)]) {
 pub fn write(folder: &Path, more: &str) {
     put(folder, "passerelle.toml", format!("{SETTINGS}{more}\n").as_bytes());
     put(folder, "register.csv", include_bytes!("../../src/demo/register.csv"));
-    let persons = format!("{}{MORE_PERSONS}", include_str!("../../src/connector/persona/persons.toml"));
+    let persons =
+        format!("{}{MORE_PERSONS}", include_str!("../../src/connector/persona/persons.toml"));
     put(folder, "persons.toml", persons.as_bytes());
     for (name, bytes) in KEYS.iter() {
         put(folder, &format!("keys/{name}"), bytes);
@@ -145,7 +157,8 @@ persons = "persons.toml"
 }
 
 fn service(id: &str, more: &str) -> String {
-    let scopes = SCOPES.split(' ').map(|scope| format!("\"{scope}\"")).collect::<Vec<_>>().join(", ");
+    let scopes =
+        SCOPES.split(' ').map(|scope| format!("\"{scope}\"")).collect::<Vec<_>>().join(", ");
     format!(
         r#"
 client_id = "{id}"
@@ -170,7 +183,8 @@ pub fn put(folder: &Path, name: &str, bytes: &[u8]) {
         let path = folder.join(name);
         fs::create_dir_all(path.parent().unwrap()).unwrap();
         // Key files must be their owner's alone.
-        let mut file = fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).unwrap();
+        let mut file =
+            fs::OpenOptions::new().write(true).create_new(true).mode(0o600).open(path).unwrap();
         file.write_all(bytes).unwrap();
     };
     match (own_secret(folder, name), std::str::from_utf8(bytes)) {

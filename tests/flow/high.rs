@@ -25,14 +25,18 @@ use super::service::{Authorize, Received};
 
 const MINUTE: Duration = Duration::from_secs(60);
 
-pub(super) static EC: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
+pub(super) static EC: LazyLock<Jwk> =
+    LazyLock::new(|| Jwk::generate_ec_key(EcCurve::P256).unwrap());
 static RSA: LazyLock<Jwk> = LazyLock::new(|| Jwk::generate_rsa_key(2048).unwrap());
 
 /// A JWK Set of the public half, for encryption under this `kid`.
 fn set(private: &Jwk, kid: &str) -> Value {
     let members: &Map<String, Value> = private.as_ref();
-    let public = members.iter().filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
-    let mut jwk: Map<String, Value> = public.map(|(name, value)| (name.clone(), value.clone())).collect();
+    let public = members
+        .iter()
+        .filter(|(name, _)| matches!(name.as_str(), "kty" | "crv" | "x" | "y" | "n" | "e"));
+    let mut jwk: Map<String, Value> =
+        public.map(|(name, value)| (name.clone(), value.clone())).collect();
     jwk.extend(json!({ "kid": kid, "use": "enc" }).as_object().unwrap().clone());
     json!({ "keys": [jwk] })
 }
@@ -40,13 +44,19 @@ fn set(private: &Jwk, kid: &str) -> Value {
 /// The lines of a service provider's file with its keys in it.
 pub(super) fn inline(alg: &str, private: &Jwk) -> String {
     let set = set(private, "its key");
-    let members = set["keys"][0].as_object().unwrap().iter().map(|(name, value)| format!("{name} = {value}"));
+    let members =
+        set["keys"][0].as_object().unwrap().iter().map(|(name, value)| format!("{name} = {value}"));
     let key = members.collect::<Vec<_>>().join(", ");
     format!("id_token_encrypted_response_alg = \"{alg}\"\njwks = {{ keys = [{{ {key} }}] }}")
 }
 
 /// As the service provider does: its private key, then the hub's signature.
-async fn unsealed(hub: &TestHub, jwe: &str, alg: &str, private: &Jwk) -> (Value, Map<String, Value>) {
+async fn unsealed(
+    hub: &TestHub,
+    jwe: &str,
+    alg: &str,
+    private: &Jwk,
+) -> (Value, Map<String, Value>) {
     let (header, jws) = inside(jwe, alg, private);
     (header, hub.opened(&jws).await)
 }
@@ -75,7 +85,12 @@ fn asking(service: &str, level: &str) -> Authorize {
 }
 
 /// A login at amandier, where the person proves this level.
-async fn signed_in(browser: &Browser<'_>, request: &Authorize, person: &str, proven: &str) -> Received {
+async fn signed_in(
+    browser: &Browser<'_>,
+    request: &Authorize,
+    person: &str,
+    proven: &str,
+) -> Received {
     let sandbox = browser.authorize(request).await.choose("amandier").await;
     let form = sandbox.signing_in_as(person).with("level", proven);
     browser.submit(&form).await.consent().await.received()
@@ -100,24 +115,32 @@ async fn acr(hub: &TestHub, received: &Received) -> Value {
 async fn a_whole_login_is_read_by_its_service_provider_alone_at_each_level_and_algorithm() {
     let rows: [(&str, &Jwk); 3] = [("ECDH-ES", &EC), ("RSA-OAEP-256", &RSA), ("RSA-OAEP", &RSA)];
     let services = rows.map(|(alg, private)| (alg.to_ascii_lowercase(), inline(alg, private)));
-    let hub = TestHub::high(&services.each_ref().map(|(id, more)| (id.as_str(), more.clone()))).await;
+    let hub =
+        TestHub::high(&services.each_ref().map(|(id, more)| (id.as_str(), more.clone()))).await;
     for ((alg, private), (service, _)) in rows.into_iter().zip(&services) {
         for level in ["eidas2", "eidas3"] {
             let browser = hub.browser();
             let received = signed_in(&browser, &asking(service, level), "angela", level).await;
             received.belongs_to(service);
             let tokens = redeemed(&hub, service, &received).await;
-            let (mut header, id_token) = unsealed(&hub, tokens["id_token"].as_str().unwrap(), alg, private).await;
+            let (mut header, id_token) =
+                unsealed(&hub, tokens["id_token"].as_str().unwrap(), alg, private).await;
             let epk = header.as_object_mut().unwrap().remove("epk");
             assert_eq!(epk.is_some(), alg == "ECDH-ES");
-            assert_eq!(header, json!({ "alg": alg, "enc": "A256GCM", "cty": "JWT", "kid": "its key" }));
+            assert_eq!(
+                header,
+                json!({ "alg": alg, "enc": "A256GCM", "cty": "JWT", "kid": "its key" })
+            );
             assert_eq!((&id_token["acr"], &id_token["aud"]), (&json!(level), &json!(service)));
 
             let answer = hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await;
             assert_eq!((answer.status, answer.header("content-type")), (200, "application/jwt"));
             let (header, claims) = unsealed(&hub, &answer.body, alg, private).await;
             assert_eq!((&header["kid"], &header["cty"]), (&json!("its key"), &json!("JWT")));
-            assert_eq!((&claims["family_name"], &claims["sub"]), (&json!("DUBOIS"), &id_token["sub"]));
+            assert_eq!(
+                (&claims["family_name"], &claims["sub"]),
+                (&json!("DUBOIS"), &id_token["sub"])
+            );
         }
     }
 }
@@ -127,7 +150,8 @@ async fn the_sandbox_picks_the_level_asked_and_says_what_becomes_of_less() {
     let hub = vault().await;
     for (asked, lower) in [("eidas2", 0), ("eidas3", 1)] {
         let browser = hub.browser();
-        let page = browser.authorize(&asking("vault", asked)).await.choose("amandier").await.answer.body;
+        let page =
+            browser.authorize(&asking("vault", asked)).await.choose("amandier").await.answer.body;
         assert!(page.contains(&format!("name=\"level\" value=\"{asked}\" checked")), "{page}");
         assert_eq!(page.matches("Lower than asked").count(), lower, "{page}");
     }
@@ -135,32 +159,47 @@ async fn the_sandbox_picks_the_level_asked_and_says_what_becomes_of_less() {
 
 #[actix_web::test]
 async fn userinfo_may_be_sealed_by_another_algorithm_than_the_id_token() {
-    let both = format!("{}\nuserinfo_encrypted_response_alg = \"RSA-OAEP-256\"", inline("ECDH-ES", &EC));
+    let both =
+        format!("{}\nuserinfo_encrypted_response_alg = \"RSA-OAEP-256\"", inline("ECDH-ES", &EC));
     let rsa = set(&RSA, "rsa")["keys"][0].as_object().unwrap().clone();
-    let rsa = rsa.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
+    let rsa =
+        rsa.iter().map(|(name, value)| format!("{name} = {value}")).collect::<Vec<_>>().join(", ");
     let hub = TestHub::high(&[("vault", both.replace("}]", &format!("}}, {{ {rsa} }}]")))]).await;
     let browser = hub.browser();
     let received = signed_in(&browser, &asking("vault", "eidas2"), "jean", "eidas2").await;
     let tokens = redeemed(&hub, "vault", &received).await;
     unsealed(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC).await;
     let answer = hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await;
-    assert_eq!(unsealed(&hub, &answer.body, "RSA-OAEP-256", &RSA).await.1["family_name"], "LEFÈVRE");
+    assert_eq!(
+        unsealed(&hub, &answer.body, "RSA-OAEP-256", &RSA).await.1["family_name"],
+        "LEFÈVRE"
+    );
 }
 
 #[actix_web::test]
 async fn the_acr_is_what_was_proven_and_never_less_than_asked() {
     let hub = vault().await;
     // R038: more than was asked is told as it is.
-    assert_eq!(acr(&hub, &signed_in(&hub.browser(), &asking("vault", "eidas2"), "angela", "eidas3").await).await, "eidas3");
+    assert_eq!(
+        acr(&hub, &signed_in(&hub.browser(), &asking("vault", "eidas2"), "angela", "eidas3").await)
+            .await,
+        "eidas3"
+    );
     let browser = hub.browser();
     let sandbox = browser.authorize(&asking("vault", "eidas3")).await.choose("amandier").await;
     let form = sandbox.signing_in_as("angela").with("level", "eidas2");
     browser.submit(&form).await.told(200, "Y100002");
     // A provider that can't reach the level is not offered.
     assert_eq!(browser.authorize(&asking("vault", "eidas3")).await.offered(), ["amandier"]);
-    assert_eq!(browser.authorize(&asking("vault", "eidas3 eidas2")).await.offered(), ["amandier", "belvedere"]);
+    assert_eq!(
+        browser.authorize(&asking("vault", "eidas3 eidas2")).await.offered(),
+        ["amandier", "belvedere"]
+    );
     // R003
-    assert_eq!(browser.authorize(&asking("vault", "eidas1")).await.received().error_at("vault"), "invalid_request");
+    assert_eq!(
+        browser.authorize(&asking("vault", "eidas1")).await.received().error_at("vault"),
+        "invalid_request"
+    );
 }
 
 #[actix_web::test]
@@ -179,7 +218,13 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
     let browser = standard.browser();
     // Both hubs draw the same random numbers: one login more, so that their codes differ.
     browser.authorize(&Authorize::by("bakery")).await;
-    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let at_standard = page.consent().await.received();
     assert_ne!(at_high.code(), at_standard.code());
     for (hub, stranger, own, level, other_code, own_code) in [
@@ -188,9 +233,17 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
     ] {
         hub.browser().authorize(&asking(stranger, level)).await.told(400, "Y000400");
         let answer = hub.redeem(stranger, own_code).await;
-        assert!(answer.status == 401 && answer.body.contains("invalid_client"), "{stranger}: {}", answer.body);
+        assert!(
+            answer.status == 401 && answer.body.contains("invalid_client"),
+            "{stranger}: {}",
+            answer.body
+        );
         let answer = hub.redeem(own, other_code).await;
-        assert!(answer.status == 400 && answer.body.contains("invalid_grant"), "{own}: {}", answer.body);
+        assert!(
+            answer.status == 400 && answer.body.contains("invalid_grant"),
+            "{own}: {}",
+            answer.body
+        );
         redeemed(hub, own, if own == "vault" { &at_high } else { &at_standard }).await;
     }
 }
@@ -200,20 +253,28 @@ async fn what_is_registered_on_one_platform_is_unknown_on_the_other() {
 async fn a_register_that_is_never_asked_is_not_looked_at_by_check_online() {
     let mut hub = vault().await;
     let silent = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
-    let table = format!("url = \"http://{silent}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]");
+    let table = format!(
+        "url = \"http://{silent}\"\ninsecure_http = true\ninternal_hosts = [\"127.0.0.1\"]"
+    );
     hub.loaded.settings.register = Some(RegisterConfig::Http(toml::from_str(&table).unwrap()));
     let found = app::probe(&hub.loaded, &Env::system()).await.unwrap();
-    assert!(!found.is_empty() && found.iter().all(|(who, outcome)| who != "register" && outcome.is_ok()), "{found:?}");
+    assert!(
+        !found.is_empty()
+            && found.iter().all(|(who, outcome)| who != "register" && outcome.is_ok()),
+        "{found:?}"
+    );
 }
 
 /// R009: whatever the table says, so an operator who left it there is not kept from starting either.
 #[actix_web::test]
 async fn a_register_file_that_nobody_could_read_is_neither_read_nor_asked() {
     let broken = |folder: &Path| {
-        std::fs::write(folder.join("register.csv"), b"\xff\xfe no CSV, no header, not even text").unwrap();
+        std::fs::write(folder.join("register.csv"), b"\xff\xfe no CSV, no header, not even text")
+            .unwrap();
         let settings = folder.join("passerelle.toml");
         let text = std::fs::read_to_string(&settings).unwrap();
-        std::fs::write(settings, format!("{text}\nregister.file.path = \"register.csv\"\n")).unwrap();
+        std::fs::write(settings, format!("{text}\nregister.file.path = \"register.csv\"\n"))
+            .unwrap();
     };
     let hub = TestHub::high_with(&[("vault", inline("ECDH-ES", &EC))], broken).await;
     let received = signed_in(&hub.browser(), &asking("vault", "eidas2"), "angela", "eidas2").await;
@@ -241,8 +302,15 @@ async fn a_session_lasts_ten_minutes_from_the_authentication_and_eidas3_is_never
 /// A logout request of the vault with this hint.
 fn ending(hint: &str) -> String {
     let uri = post_logout_redirect_uri("vault");
-    let pairs = [("id_token_hint", hint), ("post_logout_redirect_uri", &uri), ("state", "a state of more than 32 characters")];
-    format!("/api/v2/session/end?{}", url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish())
+    let pairs = [
+        ("id_token_hint", hint),
+        ("post_logout_redirect_uri", &uri),
+        ("state", "a state of more than 32 characters"),
+    ];
+    format!(
+        "/api/v2/session/end?{}",
+        url::form_urlencoded::Serializer::new(String::new()).extend_pairs(pairs).finish()
+    )
 }
 
 // R175
@@ -250,9 +318,16 @@ fn ending(hint: &str) -> String {
 async fn the_hint_of_a_logout_is_the_decrypted_token() {
     let hub = vault().await;
     let browser = hub.browser();
-    let tokens = redeemed(&hub, "vault", &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await).await;
+    let tokens = redeemed(
+        &hub,
+        "vault",
+        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
+    )
+    .await;
     let (_, signed) = inside(tokens["id_token"].as_str().unwrap(), "ECDH-ES", &EC);
-    assert!(browser.open(&ending(&signed)).await.url.starts_with(&post_logout_redirect_uri("vault")));
+    assert!(
+        browser.open(&ending(&signed)).await.url.starts_with(&post_logout_redirect_uri("vault"))
+    );
     assert_eq!(browser.session(), None);
     assert_eq!(hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status, 401);
 }
@@ -261,36 +336,76 @@ async fn the_hint_of_a_logout_is_the_decrypted_token() {
 #[actix_web::test]
 async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() {
     for (alg, private) in [("ECDH-ES", &*EC), ("RSA-OAEP-256", &*RSA), ("RSA-OAEP", &*RSA)] {
-        let hub = TestHub::high(&[("vault", inline(alg, private)), ("archive", inline(alg, private))]).await;
+        let hub =
+            TestHub::high(&[("vault", inline(alg, private)), ("archive", inline(alg, private))])
+                .await;
         let (browser, stranger) = (hub.browser(), hub.browser());
-        let tokens = redeemed(&hub, "vault", &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await).await;
+        let tokens = redeemed(
+            &hub,
+            "vault",
+            &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
+        )
+        .await;
         let sealed = tokens["id_token"].as_str().unwrap().to_owned();
         // The session is used for another service provider, and for this one again: each token counts.
-        let received = browser.authorize(&asking("archive", "eidas2").with("prompt", "none")).await.received();
-        let at_archive = redeemed(&hub, "archive", &received).await["id_token"].as_str().unwrap().to_owned();
+        let received =
+            browser.authorize(&asking("archive", "eidas2").with("prompt", "none")).await.received();
+        let at_archive =
+            redeemed(&hub, "archive", &received).await["id_token"].as_str().unwrap().to_owned();
 
         // Of another session of the same person, of another service provider, or changed: none speaks for this session.
-        let other = redeemed(&hub, "vault", &signed_in(&stranger, &asking("vault", "eidas2"), "angela", "eidas2").await).await;
+        let other = redeemed(
+            &hub,
+            "vault",
+            &signed_in(&stranger, &asking("vault", "eidas2"), "angela", "eidas2").await,
+        )
+        .await;
         let changed = {
-            let (mut parts, others): (Vec<&str>, Vec<&str>) = (sealed.split('.').collect(), at_archive.split('.').collect());
+            let (mut parts, others): (Vec<&str>, Vec<&str>) =
+                (sealed.split('.').collect(), at_archive.split('.').collect());
             parts.splice(..2, others[..2].iter().copied());
             parts.join(".")
         };
         for foreign in [other["id_token"].as_str().unwrap(), &changed] {
             let page = browser.open(&ending(foreign)).await.told(400, "Y000400");
-            assert!(page.answer.body.contains("Y190104") && page.answer.body.contains("decrypt the ID token first"), "{alg}");
+            assert!(
+                page.answer.body.contains("Y190104")
+                    && page.answer.body.contains("decrypt the ID token first"),
+                "{alg}"
+            );
         }
         let page = browser.open(&ending(&at_archive)).await.told(400, "Y000400");
-        assert!(page.answer.body.contains("Y190203"), "{alg}: the address belongs to another service provider");
+        assert!(
+            page.answer.body.contains("Y190203"),
+            "{alg}: the address belongs to another service provider"
+        );
         assert!(browser.session().is_some(), "{alg}");
 
         let cookie = browser.session().unwrap();
-        assert!(browser.open(&ending(&sealed)).await.url.starts_with(&post_logout_redirect_uri("vault")), "{alg}");
+        assert!(
+            browser
+                .open(&ending(&sealed))
+                .await
+                .url
+                .starts_with(&post_logout_redirect_uri("vault")),
+            "{alg}"
+        );
         assert_eq!(browser.session(), None, "{alg}");
-        assert_eq!(hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status, 401, "{alg}");
+        assert_eq!(
+            hub.ask_userinfo(tokens["access_token"].as_str().unwrap()).await.status,
+            401,
+            "{alg}"
+        );
         // A second click, whose first answer got lost, is led the same way.
         browser.plant_session(&cookie);
-        assert!(browser.open(&ending(&sealed)).await.url.starts_with(&post_logout_redirect_uri("vault")), "{alg}");
+        assert!(
+            browser
+                .open(&ending(&sealed))
+                .await
+                .url
+                .starts_with(&post_logout_redirect_uri("vault")),
+            "{alg}"
+        );
         assert!(stranger.session().is_some(), "{alg}: another browser's session goes on");
     }
 }
@@ -300,14 +415,25 @@ async fn an_encrypted_id_token_is_a_hint_in_the_session_that_it_was_issued_in() 
 async fn an_encrypted_hint_that_comes_by_post_finds_its_session_by_get() {
     let hub = vault().await;
     let browser = hub.browser();
-    let tokens = redeemed(&hub, "vault", &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await).await;
+    let tokens = redeemed(
+        &hub,
+        "vault",
+        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
+    )
+    .await;
     let address = ending(tokens["id_token"].as_str().unwrap());
     let (path, query) = address.split_once('?').unwrap();
     let fields = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
     let form = Form { action: path.into(), fields, buttons: Vec::new() };
     let answer = hub.browser().post(&form, Some("cross-site")).await;
     assert_eq!(answer.status, 303, "{}", answer.body);
-    assert!(browser.open(answer.header("location")).await.url.starts_with(&post_logout_redirect_uri("vault")));
+    assert!(
+        browser
+            .open(answer.header("location"))
+            .await
+            .url
+            .starts_with(&post_logout_redirect_uri("vault"))
+    );
     assert_eq!(browser.session(), None);
 }
 
@@ -315,12 +441,21 @@ async fn an_encrypted_hint_that_comes_by_post_finds_its_session_by_get() {
 async fn a_logout_without_its_state_says_on_the_page_what_is_missing() {
     let hub = vault().await;
     let browser = hub.browser();
-    let tokens = redeemed(&hub, "vault", &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await).await;
+    let tokens = redeemed(
+        &hub,
+        "vault",
+        &signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await,
+    )
+    .await;
     let whole = ending(tokens["id_token"].as_str().unwrap());
     let (without, _) = whole.split_once("&state=").unwrap();
     let page = browser.open(without).await.told(400, "Y000400");
     assert!(page.answer.body.contains("Y190301"), "{}", page.answer.body);
-    assert!(page.answer.body.contains("The parameter state is missing or empty"), "{}", page.answer.body);
+    assert!(
+        page.answer.body.contains("The parameter state is missing or empty"),
+        "{}",
+        page.answer.body
+    );
     assert!(page.answer.body.contains("at least 32 characters"), "{}", page.answer.body);
     assert!(browser.session().is_some());
 }
@@ -334,7 +469,10 @@ async fn discovery_tells_what_the_high_platform_does() {
     for answer in ["id_token", "userinfo"] {
         let algs = json!(["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"]);
         assert_eq!(document[format!("{answer}_encryption_alg_values_supported")], algs);
-        assert_eq!(document[format!("{answer}_encryption_enc_values_supported")], json!(["A256GCM"]));
+        assert_eq!(
+            document[format!("{answer}_encryption_enc_values_supported")],
+            json!(["A256GCM"])
+        );
     }
 }
 
@@ -356,13 +494,18 @@ impl Publisher {
             let answer = move || {
                 let answer = told.lock().unwrap().as_ref().map_or_else(
                     || HttpResponse::ServiceUnavailable().finish(),
-                    |set| HttpResponse::Ok().insert_header(("content-type", "application/json")).body(set.to_string()),
+                    |set| {
+                        HttpResponse::Ok()
+                            .insert_header(("content-type", "application/json"))
+                            .body(set.to_string())
+                    },
                 );
                 std::future::ready(answer)
             };
             App::new().route("/jwks", web::get().to(answer))
         };
-        let server = HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run();
+        let server =
+            HttpServer::new(app).workers(1).disable_signals().listen(listener).unwrap().run();
         let handle = server.handle();
         actix_web::rt::spawn(server);
         Self { uri, set, handle }
@@ -407,7 +550,8 @@ async fn published_keys_are_waited_for_followed_and_outlive_their_server() {
         let browser = hub.browser();
         let received = signed_in(&browser, &asking("vault", "eidas2"), "angela", "eidas2").await;
         let tokens = redeemed(&hub, "vault", &received).await;
-        let (header, _) = unsealed(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", private).await;
+        let (header, _) =
+            unsealed(&hub, tokens["id_token"].as_str().unwrap(), "ECDH-ES", private).await;
         assert_eq!(header["kid"], kid);
     };
     publisher.publishes(&EC, "first");

@@ -92,7 +92,9 @@ impl TestHub {
 
     /// `files` are more files of the configuration folder, by name.
     pub async fn with_files(settings: &str, files: &[(&str, String)]) -> Self {
-        let put = |folder: &Path| files.iter().for_each(|(name, text)| federation::put(folder, name, text.as_bytes()));
+        let put = |folder: &Path| {
+            files.iter().for_each(|(name, text)| federation::put(folder, name, text.as_bytes()))
+        };
         Self::build(settings, put).await
     }
 
@@ -127,10 +129,15 @@ impl TestHub {
         let folder = TempDir::with_prefix("passerelle-flow-").unwrap();
         federation::write(folder.path(), settings);
         let mut behind = Self::on(folder).await;
-        let (mut apps, mut counted, mut nodes, mut others) = (Vec::new(), Vec::new(), Vec::new(), Vec::new());
+        let (mut apps, mut counted, mut nodes, mut others) =
+            (Vec::new(), Vec::new(), Vec::new(), Vec::new());
         for seed in 0..count {
-            let env = Env::new(Arc::clone(&behind.clock) as Arc<_>, Arc::new(SeededEntropy::new(100 + seed)));
-            let program = Program::build(&behind.loaded, Parts { env, keys: Keys::Folder }).unwrap();
+            let env = Env::new(
+                Arc::clone(&behind.clock) as Arc<_>,
+                Arc::new(SeededEntropy::new(100 + seed)),
+            );
+            let program =
+                Program::build(&behind.loaded, Parts { env, keys: Keys::Folder }).unwrap();
             let (hub, shell) = (program.hub(), program.shell());
             counted.push(Arc::clone(&hub.metrics));
             let administer = serving!(App::new().service(admin::scope(program.admin())));
@@ -182,8 +189,21 @@ impl TestHub {
             .wrap(from_fn(move |request, next| Arc::clone(&shell).around(request, next)));
         let serve = serving!(app);
         let administer = serving!(App::new().service(admin::scope(program.admin())));
-        let (reload, traces, nodes, others) = (program.reload(), program.traces(), Vec::new(), Vec::new());
-        Self { serve, administer, clock, loaded, metrics, hub, reload, traces, folder, nodes, others }
+        let (reload, traces, nodes, others) =
+            (program.reload(), program.traces(), Vec::new(), Vec::new());
+        Self {
+            serve,
+            administer,
+            clock,
+            loaded,
+            metrics,
+            hub,
+            reload,
+            traces,
+            folder,
+            nodes,
+            others,
+        }
     }
 
     /// Another process on the same configuration folder, after this one has ended.
@@ -232,8 +252,11 @@ impl TestHub {
     /// Keeps the way back of a whole logout request, as if the browser had left for this identity provider's logout.
     pub async fn keep_logout(&self, connector: &str, state: &str, request: &[(&str, &str)]) {
         let hub = &self.hub;
-        let pairs = request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        let asked = logout::check(&Params::new(pairs), hub.federation.load().as_ref(), |hint| hub.grants.logout_hint(hint));
+        let pairs =
+            request.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        let asked = logout::check(&Params::new(pairs), hub.federation.load().as_ref(), |hint| {
+            hub.grants.logout_hint(hint)
+        });
         let LogoutRequest::Named { hint, back } = asked.unwrap() else { panic!("it names nobody") };
         let kept = Destination { service_provider: Some(hint.audience), back };
         hub.grants.keep_destination(&connector.into(), state, &kept).await.unwrap();

@@ -20,7 +20,8 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json; charset=utf-8";
 const INACTIVE: &str = r#"{"active":false}"#;
 /// The bytes of R182, whatever was wrong.
-const REFUSED: &str = r#"{"error":"invalid_client","error_description":"Client authentication failed."}"#;
+const REFUSED: &str =
+    r#"{"error":"invalid_client","error_description":"Client authentication failed."}"#;
 
 /// A data provider's file.
 fn data_provider(id: &str, scopes: &str, more: &str) -> String {
@@ -35,8 +36,14 @@ const PIVOT: &str = "\"openid\", \"family_name\", \"birthdate\"";
 fn files() -> Vec<(&'static str, String)> {
     vec![
         ("data-providers/archive.toml", data_provider("archive", PIVOT, "")),
-        ("data-providers/court.toml", data_provider("court", PIVOT, "introspection_signed_response_alg = \"ES256\"")),
-        ("data-providers/pharmacy.toml", data_provider("pharmacy", "\"openid\", \"identite_pivot\"", "")),
+        (
+            "data-providers/court.toml",
+            data_provider("court", PIVOT, "introspection_signed_response_alg = \"ES256\""),
+        ),
+        (
+            "data-providers/pharmacy.toml",
+            data_provider("pharmacy", "\"openid\", \"identite_pivot\"", ""),
+        ),
         ("data-providers/closed.toml", data_provider("closed", PIVOT, "active = false")),
     ]
 }
@@ -118,15 +125,29 @@ async fn a_signed_answer_can_not_pass_for_another_token() {
     let (access_token, _) = token(&hub).await;
     for (token, active) in [(access_token.as_str(), true), ("guess", false)] {
         let answer = asked_by(&hub, "court", token).await;
-        assert_eq!((answer.status, answer.header("content-type")), (200, "application/token-introspection+jwt"));
+        assert_eq!(
+            (answer.status, answer.header("content-type")),
+            (200, "application/token-introspection+jwt")
+        );
         let payload = hub.opened(&answer.body).await;
-        assert_eq!(payload.keys().collect::<Vec<_>>(), ["iss", "aud", "iat", "token_introspection"]);
-        assert_eq!((&payload["aud"], &payload["iss"]), (&json!("court"), &json!(format!("{BASE}/api/v2"))));
+        assert_eq!(
+            payload.keys().collect::<Vec<_>>(),
+            ["iss", "aud", "iat", "token_introspection"]
+        );
+        assert_eq!(
+            (&payload["aud"], &payload["iss"]),
+            (&json!("court"), &json!(format!("{BASE}/api/v2")))
+        );
         assert_eq!(payload["token_introspection"]["active"], active);
         assert_eq!(payload["token_introspection"].as_object().unwrap().len() > 1, active);
         let browser = hub.browser();
-        let hint = Authorize::by("bakery").with("id_token_hint", &answer.body).with("prompt", "none");
-        assert_eq!(browser.authorize(&hint).await.received().error_at("bakery"), "invalid_request", "it is no ID token");
+        let hint =
+            Authorize::by("bakery").with("id_token_hint", &answer.body).with("prompt", "none");
+        assert_eq!(
+            browser.authorize(&hint).await.received().error_at("bakery"),
+            "invalid_request",
+            "it is no ID token"
+        );
     }
 }
 
@@ -144,27 +165,60 @@ async fn every_failed_authentication_reads_the_same_to_the_byte() {
             &[("client_id", "archive"), ("client_secret", "wrong"), ("token", token)],
             &[("client_id", "nobody"), ("client_secret", SECRET), ("token", token)],
             &[("client_id", "closed"), ("client_secret", SECRET), ("token", token)],
-            &[("client_id", "archive"), ("client_id", "archive"), ("client_secret", SECRET), ("token", token)],
-            &[("client_id", "archive"), ("client_secret", SECRET), ("client_secret", SECRET), ("token", token)],
+            &[
+                ("client_id", "archive"),
+                ("client_id", "archive"),
+                ("client_secret", SECRET),
+                ("token", token),
+            ],
+            &[
+                ("client_id", "archive"),
+                ("client_secret", SECRET),
+                ("client_secret", SECRET),
+                ("token", token),
+            ],
             &[("client_id", "archive"), ("client_secret", &SECRET[..31]), ("token", token)],
             &[("client_id", "archive"), ("client_secret", "wrong")],
-            &[("client_id", "archive"), ("client_secret", "wrong"), ("token", token), ("token", token)],
+            &[
+                ("client_id", "archive"),
+                ("client_secret", "wrong"),
+                ("token", token),
+                ("token", token),
+            ],
         ] {
             refused(&checktoken(&hub, pairs).await);
         }
-        let whole = format!("client_id=archive&client_secret={}&token={token}", SECRET.replace(' ', "+"));
-        for (content_type, body) in [(FORM, "client_id=%zz"), ("application/json", &whole), ("text/plain", &whole), (FORM, "")] {
-            refused(&hub.send(posted(body.to_owned()).insert_header(("content-type", content_type))).await);
+        let whole =
+            format!("client_id=archive&client_secret={}&token={token}", SECRET.replace(' ', "+"));
+        for (content_type, body) in [
+            (FORM, "client_id=%zz"),
+            ("application/json", &whole),
+            ("text/plain", &whole),
+            (FORM, ""),
+        ] {
+            refused(
+                &hub.send(posted(body.to_owned()).insert_header(("content-type", content_type)))
+                    .await,
+            );
         }
         // R204: Basic is no way, alone or beside the right one.
-        for (body, authorization) in [("token=x", "Basic YXJjaGl2ZTpz"), (&whole, "Basic YXJjaGl2ZTpz"), (&whole, "Bearer x")] {
+        for (body, authorization) in [
+            ("token=x", "Basic YXJjaGl2ZTpz"),
+            (&whole, "Basic YXJjaGl2ZTpz"),
+            (&whole, "Bearer x"),
+        ] {
             let request = posted(body.to_owned()).insert_header(("content-type", FORM));
             refused(&hub.send(request.insert_header(("authorization", authorization))).await);
         }
-        let in_query = TestRequest::post().uri(&format!("/api/v2/checktoken?{whole}")).insert_header(("content-type", FORM));
+        let in_query = TestRequest::post()
+            .uri(&format!("/api/v2/checktoken?{whole}"))
+            .insert_header(("content-type", FORM));
         refused(&hub.send(in_query).await);
     }
-    assert!(!hub.metrics.render().contains("passerelle_introspections_total{"), "no token was looked at");
+    assert!(
+        !hub.metrics.render().contains("passerelle_introspections_total{"),
+        "no token was looked at"
+    );
     assert_eq!(told(&asked_by(&hub, "archive", &access_token).await)["active"], true);
 }
 
@@ -180,7 +234,11 @@ async fn a_token_parameter_that_is_missing_or_double_is_told_to_the_proven_alone
     ] {
         let answer = checktoken(&hub, &[&proven[..], more].concat()).await;
         assert_eq!((answer.status, answer.header("content-type")), (400, JSON));
-        assert!(answer.body.contains("invalid_request") && answer.body.contains(words), "{}", answer.body);
+        assert!(
+            answer.body.contains("invalid_request") && answer.body.contains(words),
+            "{}",
+            answer.body
+        );
     }
     let get = hub.send(TestRequest::get().uri("/api/v2/checktoken")).await;
     assert_eq!((get.status, get.header("allow"), get.header("content-type")), (405, "POST", JSON));
@@ -214,9 +272,15 @@ async fn truncated_changed_foreign_and_replayed_tokens_are_inactive() {
     let token = tokens.access_token.as_str();
     inactive(&asked_by(&elsewhere, "archive", token).await);
     let changed = format!("{}{}", &token[..42], if token.ends_with('A') { 'B' } else { 'A' });
-    for other in
-        [&token[..42], &token[1..], &format!("{token}="), &format!(" {token}"), &changed, &tokens.raw_id_token, received.code()]
-    {
+    for other in [
+        &token[..42],
+        &token[1..],
+        &format!("{token}="),
+        &format!(" {token}"),
+        &changed,
+        &tokens.raw_id_token,
+        received.code(),
+    ] {
         inactive(&asked_by(&hub, "archive", other).await);
     }
     assert_eq!(told(&asked_by(&hub, "archive", token).await)["active"], true);
@@ -233,13 +297,18 @@ async fn truncated_changed_foreign_and_replayed_tokens_are_inactive() {
 
 #[actix_web::test]
 async fn too_many_mistakes_are_429_and_whoever_makes_none_is_never_slowed() {
-    let limits = "limits.failed_authentications_per_minute = 6\nlimits.inactive_answers_per_minute = 3";
+    let limits =
+        "limits.failed_authentications_per_minute = 6\nlimits.inactive_answers_per_minute = 3";
     let hub = TestHub::with_files(limits, &files()).await;
     let (access_token, _) = token(&hub).await;
     // R206: by the answers, an id that nobody has is one that exists.
     for id in ["archive", "nobody", "bakery"] {
         for round in 0..10 {
-            let answer = checktoken(&hub, &[("client_id", id), ("client_secret", "guess"), ("token", &access_token)]).await;
+            let answer = checktoken(
+                &hub,
+                &[("client_id", id), ("client_secret", "guess"), ("token", &access_token)],
+            )
+            .await;
             if round < 6 {
                 refused(&answer);
             } else {
@@ -256,8 +325,18 @@ async fn too_many_mistakes_are_429_and_whoever_makes_none_is_never_slowed() {
     // secret is not.
     let browser = hub.browser();
     let received = browser.authorize(&Authorize::by("bakery")).await.finish_as("jean").await;
-    let body = format!("grant_type=authorization_code&client_id=bakery&client_secret=x&redirect_uri=x&code={}", received.code());
-    let failed = hub.send(TestRequest::post().uri("/api/v2/token").insert_header(("content-type", FORM)).set_payload(body)).await;
+    let body = format!(
+        "grant_type=authorization_code&client_id=bakery&client_secret=x&redirect_uri=x&code={}",
+        received.code()
+    );
+    let failed = hub
+        .send(
+            TestRequest::post()
+                .uri("/api/v2/token")
+                .insert_header(("content-type", FORM))
+                .set_payload(body),
+        )
+        .await;
     assert_eq!((failed.status, failed.header("retry-after")), (429, "10"), "{}", failed.body);
     hub.tokens("bakery", &received).await;
 
@@ -265,7 +344,11 @@ async fn too_many_mistakes_are_429_and_whoever_makes_none_is_never_slowed() {
         let answer = asked_by(&hub, "archive", "guess").await;
         let expected = if round < 3 { (200, "") } else { (429, "20") };
         assert_eq!((answer.status, answer.header("retry-after")), expected, "{round}");
-        assert_eq!(told(&asked_by(&hub, "archive", &access_token).await)["active"], true, "{round}");
+        assert_eq!(
+            told(&asked_by(&hub, "archive", &access_token).await)["active"],
+            true,
+            "{round}"
+        );
     }
     inactive(&asked_by(&hub, "pharmacy", "guess").await);
     hub.advance(Duration::from_secs(20));
@@ -281,10 +364,16 @@ async fn discovery_says_where_and_how_tokens_are_introspected_and_revoked() {
         ("introspection_endpoint", json!(format!("{BASE}/api/v2/checktoken"))),
         ("introspection_endpoint_auth_methods_supported", json!(["client_secret_post"])),
         ("introspection_signing_alg_values_supported", json!(["ES256", "RS256"])),
-        ("introspection_encryption_alg_values_supported", json!(["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"])),
+        (
+            "introspection_encryption_alg_values_supported",
+            json!(["ECDH-ES", "RSA-OAEP-256", "RSA-OAEP"]),
+        ),
         ("introspection_encryption_enc_values_supported", json!(["A256GCM"])),
         ("revocation_endpoint", json!(format!("{BASE}/api/v2/token/revocation"))),
-        ("revocation_endpoint_auth_methods_supported", document["token_endpoint_auth_methods_supported"].clone()),
+        (
+            "revocation_endpoint_auth_methods_supported",
+            document["token_endpoint_auth_methods_supported"].clone(),
+        ),
         ("revocation_endpoint_auth_signing_alg_values_supported", json!(["ES256", "RS256"])),
     ] {
         assert_eq!(document[member], expected, "{member}");
@@ -293,14 +382,24 @@ async fn discovery_says_where_and_how_tokens_are_introspected_and_revoked() {
 
 fn toml(jwk: &Jwk, kid: &str) -> String {
     let member = |name: &str| jwk.parameter(name).unwrap().clone();
-    format!("{{ kty = \"EC\", crv = \"P-256\", x = {}, y = {}, kid = \"{kid}\", use = \"enc\" }}", member("x"), member("y"))
+    format!(
+        "{{ kty = \"EC\", crv = \"P-256\", x = {}, y = {}, kid = \"{kid}\", use = \"enc\" }}",
+        member("x"),
+        member("y")
+    )
 }
 
 // R002, R012, R184 on the high platform
 #[actix_web::test]
 async fn on_high_the_level_obtained_is_told_and_a_sealed_answer_is_its_data_providers_alone() {
-    let (of_sp, of_court) = (Jwk::generate_ec_key(EcCurve::P256).unwrap(), Jwk::generate_ec_key(EcCurve::P256).unwrap());
-    let vault = format!("id_token_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{}] }}", toml(&of_sp, "sp"));
+    let (of_sp, of_court) = (
+        Jwk::generate_ec_key(EcCurve::P256).unwrap(),
+        Jwk::generate_ec_key(EcCurve::P256).unwrap(),
+    );
+    let vault = format!(
+        "id_token_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{}] }}",
+        toml(&of_sp, "sp")
+    );
     let sealed = format!(
         "introspection_signed_response_alg = \"RS256\"\nintrospection_encrypted_response_alg = \"ECDH-ES\"\njwks = {{ keys = [{}] }}",
         toml(&of_court, "court"),
@@ -312,11 +411,18 @@ async fn on_high_the_level_obtained_is_told_and_a_sealed_answer_is_its_data_prov
     .await;
     for level in ["eidas2", "eidas3"] {
         let browser = hub.browser();
-        let sandbox = browser.authorize(&Authorize::by("vault").with("acr_values", "eidas2")).await.choose("amandier").await;
+        let sandbox = browser
+            .authorize(&Authorize::by("vault").with("acr_values", "eidas2"))
+            .await
+            .choose("amandier")
+            .await;
         let form = sandbox.signing_in_as("angela").with("level", level);
         let received = browser.submit(&form).await.consent().await.received();
         let answer = hub.redeem("vault", received.code()).await;
-        let token = serde_json::from_str::<Value>(&answer.body).unwrap()["access_token"].as_str().unwrap().to_owned();
+        let token = serde_json::from_str::<Value>(&answer.body).unwrap()["access_token"]
+            .as_str()
+            .unwrap()
+            .to_owned();
 
         let facts = told(&asked_by(&hub, "archive", &token).await);
         assert_eq!(
@@ -331,16 +437,21 @@ async fn on_high_the_level_obtained_is_told_and_a_sealed_answer_is_its_data_prov
             let answer = asked_by(&hub, "court", token).await;
             assert_eq!(answer.header("content-type"), "application/token-introspection+jwt");
             let decrypter = ECDH_ES.decrypter_from_jwk(&of_court).unwrap();
-            let (jws, header) = josekit::jwe::deserialize_compact(&answer.body, &decrypter).unwrap();
+            let (jws, header) =
+                josekit::jwe::deserialize_compact(&answer.body, &decrypter).unwrap();
             assert_eq!((header.key_id(), header.content_type()), (Some("court"), Some("JWT")));
             let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
             let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
-            let opened = open_jws(std::str::from_utf8(&jws).unwrap(), SigningAlg::RS256, &keys).unwrap();
+            let opened =
+                open_jws(std::str::from_utf8(&jws).unwrap(), SigningAlg::RS256, &keys).unwrap();
             assert_eq!(opened.header["typ"], "token-introspection+jwt");
             assert_eq!(opened.claims["token_introspection"]["active"], active);
             assert!(!answer.body.contains("DUBOIS"));
             if active {
-                assert_ne!(opened.claims["token_introspection"]["sub"], facts["sub"], "each by a name of its own");
+                assert_ne!(
+                    opened.claims["token_introspection"]["sub"], facts["sub"],
+                    "each by a name of its own"
+                );
             }
         }
     }

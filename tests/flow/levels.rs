@@ -48,10 +48,18 @@ type Tally = (usize, usize);
 #[actix_web::test]
 async fn what_is_explained_is_what_a_login_does() {
     let hub = TestHub::edited(with_connectors).await;
-    let acr = async |service: &str, received: &Received| hub.tokens(service, received).await.id_token["acr"].clone();
+    let acr = async |service: &str, received: &Received| {
+        hub.tokens(service, received).await.id_token["acr"].clone()
+    };
     let connectors = ["low", "wide", "strong", "dark", "belvedere"];
-    let (opened, closed) =
-        walked(&hub, &["bakery", "cautious"], &connectors, &["eidas1", "eidas3 eidas1", "eidas2", "low"], acr).await;
+    let (opened, closed) = walked(
+        &hub,
+        &["bakery", "cautious"],
+        &connectors,
+        &["eidas1", "eidas3 eidas1", "eidas2", "low"],
+        acr,
+    )
+    .await;
     assert!(opened >= 20 && closed >= 20, "{opened} {closed}");
 }
 
@@ -59,7 +67,10 @@ async fn what_is_explained_is_what_a_login_does() {
 #[actix_web::test]
 async fn what_is_explained_is_what_a_login_does_on_high_too() {
     let keys = inline("ECDH-ES", &EC);
-    let services = [("vault", keys.clone()), ("cautious", format!("connectors.deny = [\"belvedere\"]\n{keys}"))];
+    let services = [
+        ("vault", keys.clone()),
+        ("cautious", format!("connectors.deny = [\"belvedere\"]\n{keys}")),
+    ];
     let hub = TestHub::high_with(&services, with_connectors).await;
     let acr = async |service: &str, received: &Received| acr_at(&hub, service, received).await;
     let connectors = ["low", "wide", "strong", "dark", "amandier", "belvedere"];
@@ -99,7 +110,10 @@ async fn one_walked(
         Verdict::Refused(code) => {
             let received = hub.browser().authorize(&request).await.received();
             assert_eq!(received.error_at(service), code.entry().oauth, "{case}");
-            assert!(received.fields["error_description"].contains(code.entry().description), "{case}");
+            assert!(
+                received.fields["error_description"].contains(code.entry().description),
+                "{case}"
+            );
             return (0, 1);
         }
         Verdict::Closed(_) => {
@@ -111,7 +125,9 @@ async fn one_walked(
     };
     let mut opened = 0;
     for (returned, outcome) in way.answers {
-        let Returned::Listed(level) = returned else { panic!("{case}: the sandbox offers {returned:?}") };
+        let Returned::Listed(level) = returned else {
+            panic!("{case}: the sandbox offers {returned:?}")
+        };
         let browser = hub.browser();
         let page = browser.authorize(&request).await.choose(connector).await;
         let Sent::SandboxLevel(sent) = &way.sent else { panic!("{case}: {:?}", way.sent) };
@@ -131,7 +147,11 @@ async fn one_walked(
         let again = way.sessions.iter().find(|(obtained, _)| obtained.as_str() == level).unwrap().1;
         assert_eq!(page.is_consent(), again.is_some(), "{case} {level}");
         if let Some(again) = again {
-            assert_eq!(acr(service, &page.consent().await.received()).await, again.as_str(), "{case} {level} again");
+            assert_eq!(
+                acr(service, &page.consent().await.received()).await,
+                again.as_str(),
+                "{case} {level} again"
+            );
         }
     }
     (opened, 0)
@@ -140,11 +160,16 @@ async fn one_walked(
 #[actix_web::test]
 async fn whatever_is_not_there_is_told_with_what_is() {
     let hub = TestHub::edited(with_connectors).await;
-    let told = |service, connector| explain(&hub.loaded, service, connector, "eidas1", None).unwrap_err().to_string();
-    assert!(told("nobody", "low").contains("no service provider nobody; known: bakery, cautious, clinic, library"));
+    let told = |service, connector| {
+        explain(&hub.loaded, service, connector, "eidas1", None).unwrap_err().to_string()
+    };
     assert!(
-        told("bakery", "nobody").contains("no connector nobody; known: amandier, belvedere, closed, dark, low, strong, wide")
+        told("nobody", "low")
+            .contains("no service provider nobody; known: bakery, cautious, clinic, library")
     );
+    assert!(told("bakery", "nobody").contains(
+        "no connector nobody; known: amandier, belvedere, closed, dark, low, strong, wide"
+    ));
 }
 
 // R037
@@ -152,18 +177,29 @@ async fn whatever_is_not_there_is_told_with_what_is() {
 async fn a_new_subject_key_gives_a_new_sub_to_those_only_who_do_not_keep_the_old() {
     let sub_at = async |hub: &TestHub, service: &str, connector: &str| {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::by(service)).await.choose(connector).await.sign_in_as("angela").await;
+        let page = browser
+            .authorize(&Authorize::by(service))
+            .await
+            .choose(connector)
+            .await
+            .sign_in_as("angela")
+            .await;
         let tokens = hub.tokens(service, &page.consent().await.received()).await;
         let sub = tokens.id_token["sub"].as_str().unwrap().to_owned();
         assert_eq!(hub.userinfo(&tokens.access_token).await["sub"], sub.as_str()); // R053
         sub
     };
     let before = TestHub::start().await;
-    let (bakery, library) = (sub_at(&before, "bakery", "amandier").await, sub_at(&before, "library", "amandier").await);
+    let (bakery, library) =
+        (sub_at(&before, "bakery", "amandier").await, sub_at(&before, "library", "amandier").await);
     let after = TestHub::edited(with_two_subject_keys).await;
     assert_eq!(sub_at(&after, "bakery", "amandier").await, bakery, "its file keeps version 1");
     let renewed = sub_at(&after, "library", "amandier").await;
     assert_ne!(renewed, library);
     assert!(library.ends_with("v1") && renewed.ends_with("v2"));
-    assert_eq!(sub_at(&after, "library", "belvedere").await, renewed, "whatever the identity provider");
+    assert_eq!(
+        sub_at(&after, "library", "belvedere").await,
+        renewed,
+        "whatever the identity provider"
+    );
 }

@@ -35,14 +35,26 @@ async fn behind_proxies(header: &str, quotas: &str) -> TestHub {
 
 fn from(peer: &str, header: (&str, &str)) -> TestRequest {
     let url = Authorize::by("bakery").url();
-    TestRequest::get().uri(&url).peer_addr(format!("{peer}:40000").parse().unwrap()).insert_header(header)
+    TestRequest::get()
+        .uri(&url)
+        .peer_addr(format!("{peer}:40000").parse().unwrap())
+        .insert_header(header)
 }
 
 #[track_caller]
 fn assert_limited(answer: &Answer, code: &str, retry_after: &str) {
-    assert_eq!((answer.status, answer.header("retry-after")), (429, retry_after), "{}", answer.body);
+    assert_eq!(
+        (answer.status, answer.header("retry-after")),
+        (429, retry_after),
+        "{}",
+        answer.body
+    );
     assert!(answer.header("location").is_empty() && answer.header("set-cookie").is_empty());
-    assert!(answer.body.contains(code) && answer.body.contains(&home_page("bakery")), "the way back: {}", answer.body);
+    assert!(
+        answer.body.contains(code) && answer.body.contains(&home_page("bakery")),
+        "the way back: {}",
+        answer.body
+    );
 }
 
 #[actix_web::test]
@@ -56,22 +68,30 @@ async fn a_service_provider_that_begins_too_many_logins_harms_no_other() {
     for _ in 0..3 {
         assert_eq!(begun("bakery").await, 303);
     }
-    for (languages, said) in
-        [("en", "The service has begun too many sign-ins"), ("fr", "Ce service a demandé trop de connexions")]
-    {
+    for (languages, said) in [
+        ("en", "The service has begun too many sign-ins"),
+        ("fr", "Ce service a demandé trop de connexions"),
+    ] {
         let browser = Browser::new(&hub, languages);
         let answer = browser.get(&Authorize::by("bakery").url()).await;
         assert_limited(&answer, "Y500007", "20");
         assert!(answer.body.contains(said) && browser.logins().is_empty(), "{}", answer.body);
     }
-    assert_eq!([begun("clinic").await, begun("clinic").await, begun("library").await], [303, 429, 303], "its own rate");
+    assert_eq!(
+        [begun("clinic").await, begun("clinic").await, begun("library").await],
+        [303, 429, 303],
+        "its own rate"
+    );
     let silent = hub.browser();
     let told = silent.authorize(&Authorize::by("bakery").with("prompt", "none")).await.received();
     assert_eq!(told.error_at("bakery"), "temporarily_unavailable", "where no page may be shown");
     hub.advance(20 * SECONDS);
     assert_eq!([begun("bakery").await, begun("bakery").await], [303, 429]);
     let metrics = hub.metrics.render();
-    assert!(metrics.contains("passerelle_limited_total{limit=\"service_provider\"} 5"), "{metrics}");
+    assert!(
+        metrics.contains("passerelle_limited_total{limit=\"service_provider\"} 5"),
+        "{metrics}"
+    );
     assert!(metrics.contains("passerelle_limited_total{limit=\"network\"} 0"), "{metrics}");
 }
 
@@ -82,18 +102,28 @@ async fn a_network_that_asks_too_often_harms_no_other() {
         ("forwarded", |client: &str| format!("for=\"{client}\"")),
     ] {
         let hub = behind_proxies(header, "[quotas]\nrequests_per_network = 2").await;
-        let ask = async |client: &str| hub.send(from("10.0.0.1", (header, write(client).as_str()))).await;
+        let ask =
+            async |client: &str| hub.send(from("10.0.0.1", (header, write(client).as_str()))).await;
         for _ in 0..2 {
             assert_eq!(ask("192.0.2.7").await.status, 303, "{header}");
         }
         assert_limited(&ask("192.0.2.7").await, "Y500006", "30");
         assert_eq!(ask("192.0.2.8").await.status, 303);
-        assert_eq!([ask("[2001:db8::1]").await.status, ask("[2001:db8::2]").await.status], [303, 303]);
+        assert_eq!(
+            [ask("[2001:db8::1]").await.status, ask("[2001:db8::2]").await.status],
+            [303, 303]
+        );
         assert_limited(&ask("[2001:db8::3]").await, "Y500006", "30");
         assert_eq!(ask("[2001:db8:0:1::1]").await.status, 303);
-        let nobody = TestRequest::get().uri("/api/v2/authorize?client_id=x").peer_addr("10.0.0.1:1".parse().unwrap());
+        let nobody = TestRequest::get()
+            .uri("/api/v2/authorize?client_id=x")
+            .peer_addr("10.0.0.1:1".parse().unwrap());
         let answer = hub.send(nobody.insert_header((header, write("192.0.2.7").as_str()))).await;
-        assert_eq!((answer.status, answer.header("retry-after")), (429, "30"), "what is malformed counts as well");
+        assert_eq!(
+            (answer.status, answer.header("retry-after")),
+            (429, "30"),
+            "what is malformed counts as well"
+        );
         assert!(!answer.body.contains("192.0.2.7"));
     }
 }
@@ -101,28 +131,52 @@ async fn a_network_that_asks_too_often_harms_no_other() {
 #[actix_web::test]
 async fn a_forged_address_escapes_no_limit_and_blames_nobody() {
     let hub = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 2").await;
-    let ask = async |peer: &str, value: &str| hub.send(from(peer, ("x-forwarded-for", value))).await.status;
+    let ask = async |peer: &str, value: &str| {
+        hub.send(from(peer, ("x-forwarded-for", value))).await.status
+    };
     // A browser that reaches the hub without a proxy, and one behind it that sends the header itself.
-    assert_eq!([ask("203.0.113.1", "1.1.1.1").await, ask("203.0.113.1", "1.1.1.2").await], [303, 303]);
+    assert_eq!(
+        [ask("203.0.113.1", "1.1.1.1").await, ask("203.0.113.1", "1.1.1.2").await],
+        [303, 303]
+    );
     assert_eq!(ask("203.0.113.1", "10.0.0.9").await, 429);
-    assert_eq!([ask("10.0.0.1", "1.1.1.1, 203.0.113.2").await, ask("10.0.0.1", "1.1.1.2, 203.0.113.2").await], [303, 303]);
+    assert_eq!(
+        [
+            ask("10.0.0.1", "1.1.1.1, 203.0.113.2").await,
+            ask("10.0.0.1", "1.1.1.2, 203.0.113.2").await
+        ],
+        [303, 303]
+    );
     assert_eq!(ask("10.0.0.1", "1.1.1.3, 203.0.113.2").await, 429);
-    assert_eq!([ask("10.0.0.1", "1.1.1.1").await, ask("10.0.0.1", "1.1.1.2").await], [303, 303], "those whom it named");
+    assert_eq!(
+        [ask("10.0.0.1", "1.1.1.1").await, ask("10.0.0.1", "1.1.1.2").await],
+        [303, 303],
+        "those whom it named"
+    );
 }
 
 #[actix_web::test]
 async fn without_trusted_proxies_forwarded_headers_count_for_nothing() {
     let hub = TestHub::with("[quotas]\nrequests_per_network = 1").await;
-    let ask = async |value: &str| hub.send(from("10.0.0.1", ("x-forwarded-for", value))).await.status;
+    let ask =
+        async |value: &str| hub.send(from("10.0.0.1", ("x-forwarded-for", value))).await.status;
     assert_eq!([ask("192.0.2.1").await, ask("192.0.2.2").await], [303, 429]);
 }
 
 #[actix_web::test]
 async fn a_weak_identity_provider_gets_no_more_people_than_it_bears() {
-    let hub = TestHub::edited(|folder| add(folder, "connectors/amandier.toml", "limits.departures_per_minute = 1")).await;
+    let hub = TestHub::edited(|folder| {
+        add(folder, "connectors/amandier.toml", "limits.departures_per_minute = 1")
+    })
+    .await;
     let (first, second) = (hub.browser(), hub.browser());
     first.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
-    let page = second.authorize(&Authorize::by("bakery")).await.choose("amandier").await.told(200, "Y020012");
+    let page = second
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .told(200, "Y020012");
     assert!(page.is_choice(), "at {}", page.url);
     let page = page.choose("belvedere").await;
     page.sign_in_as("angela").await.consent().await.received().belongs_to("bakery");
@@ -135,14 +189,20 @@ async fn a_weak_identity_provider_gets_no_more_people_than_it_bears() {
 #[actix_web::test]
 async fn trying_one_client_after_the_other_is_slowed_and_right_secrets_pass() {
     let hub = TestHub::with("[quotas]\nfailed_authentications_per_network = 4").await;
-    let received = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let received =
+        hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let attempt = async |peer: &str, path: &str, body: String| {
         let form = ("content-type", "application/x-www-form-urlencoded");
-        let request = TestRequest::post().uri(path).insert_header(form).peer_addr(format!("{peer}:4").parse().unwrap());
+        let request = TestRequest::post()
+            .uri(path)
+            .insert_header(form)
+            .peer_addr(format!("{peer}:4").parse().unwrap());
         hub.send(request.set_payload(body)).await
     };
     let guess = async |peer: &str, id: usize| {
-        let body = format!("grant_type=authorization_code&code=x&redirect_uri=x&client_id=sp{id}&client_secret=x&token=x");
+        let body = format!(
+            "grant_type=authorization_code&code=x&redirect_uri=x&client_id=sp{id}&client_secret=x&token=x"
+        );
         let path = ["/api/v2/token", "/api/v2/checktoken", "/api/v2/token/revocation"][id % 3];
         attempt(peer, path, body).await
     };
@@ -152,17 +212,25 @@ async fn trying_one_client_after_the_other_is_slowed_and_right_secrets_pass() {
     for id in 4..8 {
         let answer = guess("192.0.2.7", id).await;
         assert_eq!((answer.status, answer.header("retry-after")), (429, "15"), "{}", answer.body);
-        assert!(answer.body.contains("temporarily_unavailable") && answer.header("www-authenticate").is_empty());
+        assert!(
+            answer.body.contains("temporarily_unavailable")
+                && answer.header("www-authenticate").is_empty()
+        );
     }
     assert_eq!(guess("192.0.2.8", 0).await.status, 401);
-    let encode = |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
+    let encode =
+        |text: &str| url::form_urlencoded::byte_serialize(text.as_bytes()).collect::<String>();
     let right = format!(
         "grant_type=authorization_code&code={}&redirect_uri={}&client_id=bakery&client_secret={}",
         received.code(),
         encode(&super::federation::redirect_uri("bakery")),
         encode(SECRET)
     );
-    assert_eq!(attempt("192.0.2.7", "/api/v2/token", right).await.status, 200, "what is right always passes");
+    assert_eq!(
+        attempt("192.0.2.7", "/api/v2/token", right).await.status,
+        200,
+        "what is right always passes"
+    );
 }
 
 #[actix_web::test]
@@ -187,7 +255,10 @@ async fn going_to_another_hub_gives_no_second_share() {
     hub.exchange_counts().await;
     let answer = hub.browser().get(&Authorize::by("bakery").url()).await;
     assert_limited(&answer, "Y500007", answer.header("retry-after"));
-    assert!(counted.iter().any(|metrics| metrics.render().contains("verb=\"count\"")), "by way of the store");
+    assert!(
+        counted.iter().any(|metrics| metrics.render().contains("verb=\"count\"")),
+        "by way of the store"
+    );
     assert!(server.keys().iter().any(|key| key.contains(":q:")), "{:?}", server.keys());
     // At the next minute's beginning.
     hub.advance(60 * SECONDS);
@@ -210,7 +281,10 @@ async fn by_default_a_public_address_begins_1200_logins_a_minute_and_a_private_o
     }
     let off = behind_proxies("x-forwarded-for", "[quotas]\nrequests_per_network = 0").await;
     for _ in 0..1201 {
-        assert_eq!(off.send(from("10.0.0.1", ("x-forwarded-for", "203.0.113.7"))).await.status, 303);
+        assert_eq!(
+            off.send(from("10.0.0.1", ("x-forwarded-for", "203.0.113.7"))).await.status,
+            303
+        );
     }
 }
 
@@ -224,7 +298,11 @@ async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
     assert_limited(&ask("[2001:db8:7:ffff::1]").await, "Y500006", "3");
     assert_eq!(ask("[2001:db8:8::1]").await.status, 303, "another site");
     for n in 0..30 {
-        assert_eq!(ask(&format!("203.0.113.{n}")).await.status, 303, "IPv4 addresses count by themselves");
+        assert_eq!(
+            ask(&format!("203.0.113.{n}")).await.status,
+            303,
+            "IPv4 addresses count by themselves"
+        );
     }
     let metrics = hub.metrics.render();
     assert!(metrics.contains("passerelle_limited_total{limit=\"network_site\"} 1"), "{metrics}");
@@ -234,7 +312,9 @@ async fn an_ipv6_site_begins_no_more_logins_than_four_of_its_networks() {
 async fn a_login_that_nobody_looks_at_ends_after_two_minutes_and_one_that_was_seen_goes_on() {
     let hub = TestHub::start().await;
     let (seen, unseen) = (hub.browser(), hub.browser());
-    let begun = async |browser: &Browser<'_>| browser.get(&Authorize::by("bakery").url()).await.header("location").to_owned();
+    let begun = async |browser: &Browser<'_>| {
+        browser.get(&Authorize::by("bakery").url()).await.header("location").to_owned()
+    };
     let (seen_at, unseen_at) = (begun(&seen).await, begun(&unseen).await);
     hub.advance(119 * SECONDS);
     let choice = seen.open(&seen_at).await;
@@ -245,9 +325,15 @@ async fn a_login_that_nobody_looks_at_ends_after_two_minutes_and_one_that_was_se
     choice.finish_as("angela").await.belongs_to("bakery");
     hub.advance(60 * SECONDS);
     let metrics = hub.metrics.render();
-    assert!(metrics.contains("passerelle_logins_abandoned_total{state=\"choosing\"} 1"), "{metrics}");
+    assert!(
+        metrics.contains("passerelle_logins_abandoned_total{state=\"choosing\"} 1"),
+        "{metrics}"
+    );
     for state in ["choosing", "away", "consenting"] {
-        assert!(metrics.contains(&format!("passerelle_logins_live{{state=\"{state}\"}} 0")), "{metrics}");
+        assert!(
+            metrics.contains(&format!("passerelle_logins_live{{state=\"{state}\"}} 0")),
+            "{metrics}"
+        );
     }
 }
 
@@ -275,11 +361,17 @@ async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_netwo
         }
         assert!(refused >= 100, "{what}: {refused} of 200 refused");
         for n in 0..10 {
-            assert_eq!(ask(&format!("198.51.{n}.7"), "t".repeat(32).as_str()).await.status, 303, "{what}: newcomer {n}");
+            assert_eq!(
+                ask(&format!("198.51.{n}.7"), "t".repeat(32).as_str()).await.status,
+                303,
+                "{what}: newcomer {n}"
+            );
         }
         let metrics = hub.metrics.render();
         assert!(
-            metrics.contains(&format!("passerelle_limited_total{{limit=\"unauthenticated_logins\"}} {refused}")),
+            metrics.contains(&format!(
+                "passerelle_limited_total{{limit=\"unauthenticated_logins\"}} {refused}"
+            )),
             "{metrics}"
         );
         // Their time is over, and nothing of the flood is left.
@@ -290,9 +382,13 @@ async fn a_flood_of_unseen_logins_is_refused_before_the_newcomers_of_other_netwo
 
 #[actix_web::test]
 async fn a_flood_that_fetches_its_pages_is_refused_and_shuts_out_no_other_network() {
-    let hub = behind_proxies("x-forwarded-for", "limits.logins = 100\nquotas.requests_per_network = 0").await;
+    let hub =
+        behind_proxies("x-forwarded-for", "limits.logins = 100\nquotas.requests_per_network = 0")
+            .await;
     let ask = async |client: &str| {
-        let request = TestRequest::get().uri(&Authorize::by("bakery").url()).peer_addr("10.0.0.1:40000".parse().unwrap());
+        let request = TestRequest::get()
+            .uri(&Authorize::by("bakery").url())
+            .peer_addr("10.0.0.1:40000".parse().unwrap());
         hub.send(request.insert_header(("x-forwarded-for", client))).await
     };
     // A browser of the flood: it begins a login and fetches its page.
@@ -303,7 +399,8 @@ async fn a_flood_that_fetches_its_pages_is_refused_and_shuts_out_no_other_networ
             return false;
         }
         let cookie = begun.header("set-cookie").split(';').next().unwrap().to_owned();
-        let page = TestRequest::get().uri(begun.header("location")).insert_header(("cookie", cookie));
+        let page =
+            TestRequest::get().uri(begun.header("location")).insert_header(("cookie", cookie));
         assert_eq!(hub.send(page).await.status, 200);
         true
     };
@@ -315,7 +412,11 @@ async fn a_flood_that_fetches_its_pages_is_refused_and_shuts_out_no_other_networ
     hub.advance(130 * SECONDS);
     for round in 0..3 {
         for n in 0..20 {
-            assert_eq!(ask(&format!("198.51.{n}.7")).await.status, 303, "login {round} of network {n}");
+            assert_eq!(
+                ask(&format!("198.51.{n}.7")).await.status,
+                303,
+                "login {round} of network {n}"
+            );
         }
     }
     assert!(!begin_and_fetch(0).await, "the flood goes on");

@@ -23,7 +23,11 @@ fn pairs(pairs: &[(&str, &str)]) -> Pairs {
 
 /// A whole request of a service provider.
 fn asking(service: &str, hint: &str) -> Pairs {
-    pairs(&[("id_token_hint", hint), ("post_logout_redirect_uri", &post_logout_redirect_uri(service)), ("state", STATE)])
+    pairs(&[
+        ("id_token_hint", hint),
+        ("post_logout_redirect_uri", &post_logout_redirect_uri(service)),
+        ("state", STATE),
+    ])
 }
 
 fn with(mut asked: Pairs, name: &str, value: &str) -> Pairs {
@@ -42,7 +46,11 @@ fn form(asked: &Pairs) -> Form {
 
 /// Where a service provider gets its person back, with its state.
 fn back_at(service: &str) -> String {
-    format!("{}&state={}", post_logout_redirect_uri(service), STATE.replace(' ', "%20").replace(',', "%2C"))
+    format!(
+        "{}&state={}",
+        post_logout_redirect_uri(service),
+        STATE.replace(' ', "%20").replace(',', "%2C")
+    )
 }
 
 async fn sign_in(browser: &Browser<'_>, service: &str, person: &str) -> Tokens {
@@ -76,7 +84,9 @@ async fn its_user_is_signed_out_and_comes_back_with_the_state() {
     assert!(cookie.contains("-session=;") && cookie.contains("Max-Age=0"), "{cookie}");
     assert_eq!(browser.session(), None);
     assert!(!is_signed_in(&browser, "bakery").await);
-    assert!(browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_choice());
+    assert!(
+        browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.is_choice()
+    );
     assert!(hub.metrics.render().contains("passerelle_logouts_total{outcome=\"here\"} 1"));
 }
 
@@ -99,7 +109,11 @@ async fn a_stolen_cookie_and_every_code_and_token_die_with_the_session() {
     assert_eq!(hub.redeem("library", code.code()).await.status, 400);
     browser.plant_session(&stolen);
     assert!(!is_signed_in(&browser, "bakery").await);
-    assert_eq!(hub.ask_userinfo(&unharmed.access_token).await.status, 200, "another browser's session goes on");
+    assert_eq!(
+        hub.ask_userinfo(&unharmed.access_token).await.status,
+        200,
+        "another browser's session goes on"
+    );
     assert!(is_signed_in(&stranger, "bakery").await);
 }
 
@@ -224,12 +238,28 @@ async fn a_bad_request_is_a_page_and_leaves_the_session_untouched() {
     for (attack, asked, code) in [
         ("a URI without a hint", pairs(&[("post_logout_redirect_uri", &uri)]), "Y190101"),
         ("a forged hint", with(asked.clone(), "id_token_hint", &forged), "Y190103"),
-        ("a truncated hint", with(asked.clone(), "id_token_hint", &hint[..hint.len() - 9]), "Y190103"),
+        (
+            "a truncated hint",
+            with(asked.clone(), "id_token_hint", &hint[..hint.len() - 9]),
+            "Y190103",
+        ),
         ("userinfo as a hint", with(asked.clone(), "id_token_hint", &userinfo), "Y190103"),
-        ("an access token as a hint", with(asked.clone(), "id_token_hint", &tokens.access_token), "Y190103"),
+        (
+            "an access token as a hint",
+            with(asked.clone(), "id_token_hint", &tokens.access_token),
+            "Y190103",
+        ),
         ("an encrypted hint", with(asked.clone(), "id_token_hint", "e30.a.b.c.d"), "Y190104"),
-        ("a URI one byte off", with(asked.clone(), "post_logout_redirect_uri", &uri.replace("=7", "=8")), "Y190203"),
-        ("another's URI", with(asked.clone(), "post_logout_redirect_uri", &post_logout_redirect_uri("library")), "Y190203"),
+        (
+            "a URI one byte off",
+            with(asked.clone(), "post_logout_redirect_uri", &uri.replace("=7", "=8")),
+            "Y190203",
+        ),
+        (
+            "another's URI",
+            with(asked.clone(), "post_logout_redirect_uri", &post_logout_redirect_uri("library")),
+            "Y190203",
+        ),
         ("no URI", with(asked.clone(), "post_logout_redirect_uri", ""), "Y190201"),
         ("no state", with(asked.clone(), "state", ""), "Y190301"),
         ("a short state", with(asked.clone(), "state", &STATE[9..]), "Y190303"),
@@ -237,16 +267,31 @@ async fn a_bad_request_is_a_page_and_leaves_the_session_untouched() {
         ("another client_id", with(asked.clone(), "client_id", "library"), "Y190403"),
         ("a parameter twice", [asked.clone(), pairs(&[("state", STATE)])].concat(), "Y190302"),
     ] {
-        for answer in [browser.get(&url(&asked)).await, browser.post(&form(&asked), Some("cross-site")).await] {
+        for answer in
+            [browser.get(&url(&asked)).await, browser.post(&form(&asked), Some("cross-site")).await]
+        {
             assert_eq!((answer.status, answer.header("location")), (400, ""), "{attack}");
-            assert!(answer.body.contains("Y000400") && answer.body.contains(code), "{attack}: {}", answer.body);
-            assert!(answer.body.contains(&format!("href=\"{END}\"")), "{attack}: no way to sign out");
-            assert!(!answer.body.contains("bakery.example") && !answer.body.contains("library.example"), "{attack}: a link");
+            assert!(
+                answer.body.contains("Y000400") && answer.body.contains(code),
+                "{attack}: {}",
+                answer.body
+            );
+            assert!(
+                answer.body.contains(&format!("href=\"{END}\"")),
+                "{attack}: no way to sign out"
+            );
+            assert!(
+                !answer.body.contains("bakery.example") && !answer.body.contains("library.example"),
+                "{attack}: a link"
+            );
         }
         assert!(browser.session().is_some(), "{attack}");
     }
     assert!(is_signed_in(&browser, "bakery").await);
-    let json = TestRequest::post().uri(END).insert_header(("content-type", "application/json")).set_payload("{}");
+    let json = TestRequest::post()
+        .uri(END)
+        .insert_header(("content-type", "application/json"))
+        .set_payload("{}");
     assert_eq!(browser.ask(json).await.status, 400);
 }
 
@@ -256,10 +301,16 @@ async fn a_post_from_another_site_is_parked_and_finds_its_cookies_by_get() {
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
     // No Lax cookie travels with it.
-    let answer = hub.browser().post(&form(&asking("bakery", &tokens.raw_id_token)), Some("cross-site")).await;
+    let answer = hub
+        .browser()
+        .post(&form(&asking("bakery", &tokens.raw_id_token)), Some("cross-site"))
+        .await;
     assert_eq!(answer.status, 303);
     let parked = answer.header("location").to_owned();
-    assert!(parked.starts_with(&format!("{END}?parked=")) && !parked.contains(&tokens.raw_id_token), "{parked}");
+    assert!(
+        parked.starts_with(&format!("{END}?parked=")) && !parked.contains(&tokens.raw_id_token),
+        "{parked}"
+    );
     assert_eq!(answer.header("set-cookie"), "", "another site's POST changes no cookie");
     assert_eq!(browser.open(&parked).await.url, back_at("bakery"));
     assert!(!is_signed_in(&browser, "bakery").await);
@@ -267,7 +318,11 @@ async fn a_post_from_another_site_is_parked_and_finds_its_cookies_by_get() {
     assert!(browser.open(&parked).await.is_question());
     sign_in(&browser, "bakery", "angela").await;
     assert!(browser.open(&parked).await.is_question());
-    let late = browser.post(&form(&asking("bakery", &tokens.raw_id_token)), None).await.header("location").to_owned();
+    let late = browser
+        .post(&form(&asking("bakery", &tokens.raw_id_token)), None)
+        .await
+        .header("location")
+        .to_owned();
     hub.advance(MINUTE);
     assert!(browser.open(&late).await.is_question());
 }
@@ -285,7 +340,8 @@ async fn a_flood_of_posts_with_one_hint_keeps_nobody_from_signing_out() {
     assert_eq!(browser.open(answer.header("location")).await.url, back_at("bakery"));
     assert!(!is_signed_in(&browser, "bakery").await);
     // The ways back from identity providers have their own places.
-    let asked: Vec<(&str, &str)> = asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let asked: Vec<(&str, &str)> =
+        asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     hub.keep_logout("amandier", &"b".repeat(43), &asked).await;
 }
 
@@ -296,14 +352,22 @@ async fn the_way_back_from_an_identity_provider_is_taken_once_and_by_that_one() 
     let browser = hub.browser();
     let tokens = sign_in(&browser, "bakery", "angela").await;
     let asked = asking("bakery", &tokens.raw_id_token);
-    let asked: Vec<(&str, &str)> = asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
+    let asked: Vec<(&str, &str)> =
+        asked.iter().map(|(name, value)| (name.as_str(), value.as_str())).collect();
     let bits = "b".repeat(43);
     hub.keep_logout("amandier", &bits, &asked).await;
-    for elsewhere in [format!("{END}/belvedere?state={bits}"), format!("{END}/amandier?state=x"), format!("{END}/amandier")] {
+    for elsewhere in [
+        format!("{END}/belvedere?state={bits}"),
+        format!("{END}/amandier?state=x"),
+        format!("{END}/amandier"),
+    ] {
         assert_logged_out_page(&browser.open(&elsewhere).await);
     }
     let answer = browser.get(&format!("{END}/amandier?state={bits}")).await;
-    assert_eq!((answer.status, answer.header("location")), (303, format!("{}#", back_at("bakery")).as_str()));
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (303, format!("{}#", back_at("bakery")).as_str())
+    );
     assert_logged_out_page(&browser.open(&format!("{END}/amandier?state={bits}")).await);
     hub.keep_logout("amandier", &bits, &asked).await;
     hub.advance(10 * MINUTE);
@@ -315,10 +379,18 @@ async fn two_tabs_sign_out_and_both_come_back() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let bakery = sign_in(&browser, "bakery", "angela").await;
-    let library = browser.authorize(&Authorize::by("library").with("prompt", "consent")).await.consent().await.received();
+    let library = browser
+        .authorize(&Authorize::by("library").with("prompt", "consent"))
+        .await
+        .consent()
+        .await
+        .received();
     let library = hub.tokens("library", &library).await;
     for (service, tokens) in [("bakery", &bakery), ("library", &library)] {
-        assert_eq!(browser.open(&url(&asking(service, &tokens.raw_id_token))).await.url, back_at(service));
+        assert_eq!(
+            browser.open(&url(&asking(service, &tokens.raw_id_token))).await.url,
+            back_at(service)
+        );
     }
     assert!(!is_signed_in(&browser, "bakery").await);
 }
@@ -345,7 +417,8 @@ async fn only_get_and_post_and_no_connector_called_confirm() {
         let answer = hub.send(method).await;
         assert_eq!((answer.status, answer.header("allow")), (405, allow), "{address}");
     }
-    let discovery = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
+    let discovery =
+        hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
     let document: serde_json::Value = serde_json::from_str(&discovery.body).unwrap();
     assert_eq!(document["end_session_endpoint"], format!("https://hub.example{END}"));
 }

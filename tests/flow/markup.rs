@@ -11,7 +11,9 @@ pub struct Form {
 impl Form {
     pub fn field(&self, name: &str) -> &str {
         let found = self.fields.iter().find(|(field, _)| field == name);
-        found.map(|(_, value)| value.as_str()).unwrap_or_else(|| panic!("the form {} has no field {name}", self.action))
+        found
+            .map(|(_, value)| value.as_str())
+            .unwrap_or_else(|| panic!("the form {} has no field {name}", self.action))
     }
 
     pub fn with(mut self, name: &str, value: &str) -> Self {
@@ -39,7 +41,9 @@ pub fn forms(html: &str) -> Vec<Form> {
 /// The text of each `<tag …>text</tag>`.
 pub fn texts(html: &str, tag: &str) -> Vec<String> {
     let open = format!("<{tag}");
-    let inside = |part: &str| part.split_once('>').map(|(_, text)| unescape(text.trim())).unwrap_or_default();
+    let inside = |part: &str| {
+        part.split_once('>').map(|(_, text)| unescape(text.trim())).unwrap_or_default()
+    };
     between(html, &open, &format!("</{tag}>")).into_iter().map(inside).collect()
 }
 
@@ -50,9 +54,11 @@ pub fn links(html: &str) -> Vec<String> {
 
 fn form(text: &str) -> Form {
     let (head, inside) = text.split_once('>').unwrap();
-    let pair = |tag: &str| Some((attribute(tag, "name")?, attribute(tag, "value").unwrap_or_default()));
+    let pair =
+        |tag: &str| Some((attribute(tag, "name")?, attribute(tag, "value").unwrap_or_default()));
     let inputs = between(inside, "<input ", ">");
-    let hidden = inputs.into_iter().filter(|tag| attribute(tag, "type").as_deref() == Some("hidden"));
+    let hidden =
+        inputs.into_iter().filter(|tag| attribute(tag, "type").as_deref() == Some("hidden"));
     Form {
         action: attribute(head, "action").unwrap_or_default(),
         fields: hidden.filter_map(pair).collect(),
@@ -61,11 +67,16 @@ fn form(text: &str) -> Form {
 }
 
 fn between<'a>(text: &'a str, open: &str, close: &str) -> Vec<&'a str> {
-    text.split(open).skip(1).filter_map(|part| part.split_once(close).map(|(inside, _)| inside)).collect()
+    text.split(open)
+        .skip(1)
+        .filter_map(|part| part.split_once(close).map(|(inside, _)| inside))
+        .collect()
 }
 
 fn attribute(tag: &str, name: &str) -> Option<String> {
-    let (_, rest) = format!(" {tag}").split_once(&format!(" {name}=\"")).map(|(a, b)| (a.to_owned(), b.to_owned()))?;
+    let (_, rest) = format!(" {tag}")
+        .split_once(&format!(" {name}=\""))
+        .map(|(a, b)| (a.to_owned(), b.to_owned()))?;
     rest.split_once('"').map(|(value, _)| unescape(value))
 }
 

@@ -45,9 +45,13 @@ async fn hub_with(settings: &str) -> TestHub {
     let files = [
         service("kiosk", "consent = \"none\""),
         service("notary", "consent = \"required\""),
-        service("archive", "userinfo_signed_response_alg = \"RS256\"\nid_token_signed_response_alg = \"ES256\""),
+        service(
+            "archive",
+            "userinfo_signed_response_alg = \"RS256\"\nid_token_signed_response_alg = \"ES256\"",
+        ),
     ];
-    let files: Vec<(&str, String)> = files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
+    let files: Vec<(&str, String)> =
+        files.iter().map(|(name, text)| (name.as_str(), text.clone())).collect();
     TestHub::with_files(settings, &files).await
 }
 
@@ -74,22 +78,39 @@ async fn redeemed(hub: &TestHub, service: &str, received: &Received) -> Told {
     assert_eq!((answer.header("cache-control"), answer.header("pragma")), ("no-store", "no-cache"));
     let body: Value = serde_json::from_str(&answer.body).unwrap();
     let raw_id_token = body["id_token"].as_str().unwrap().to_owned();
-    let header = passerelle::digest::from_base64url(raw_id_token.split('.').next().unwrap()).unwrap();
+    let header =
+        passerelle::digest::from_base64url(raw_id_token.split('.').next().unwrap()).unwrap();
     let header: Value = serde_json::from_slice(&header).unwrap();
     let alg = if header["alg"] == "RS256" { SigningAlg::RS256 } else { SigningAlg::ES256 };
     let keys = hub.send(TestRequest::get().uri("/api/v2/jwks")).await;
     let keys = VerificationKeys::from_jwks(keys.body.as_bytes()).unwrap();
     let claims = open_jws(&raw_id_token, alg, &keys).unwrap().claims;
-    Told { access_token: body["access_token"].as_str().unwrap().to_owned(), raw_id_token, header, claims }
+    Told {
+        access_token: body["access_token"].as_str().unwrap().to_owned(),
+        raw_id_token,
+        header,
+        claims,
+    }
 }
 
 async fn by_body(hub: &TestHub, token: &str, more: &str) -> Answer {
     let body = Serializer::new(String::new()).append_pair("access_token", token).finish();
-    hub.send(TestRequest::post().uri("/api/v2/userinfo").insert_header(FORM).set_payload(format!("{body}{more}"))).await
+    hub.send(
+        TestRequest::post()
+            .uri("/api/v2/userinfo")
+            .insert_header(FORM)
+            .set_payload(format!("{body}{more}")),
+    )
+    .await
 }
 
 fn json_of(answer: &Answer) -> Value {
-    assert_eq!((answer.status, answer.header("content-type")), (200, "application/json; charset=utf-8"), "{}", answer.body);
+    assert_eq!(
+        (answer.status, answer.header("content-type")),
+        (200, "application/json; charset=utf-8"),
+        "{}",
+        answer.body
+    );
     serde_json::from_str(&answer.body).unwrap()
 }
 
@@ -114,7 +135,11 @@ async fn the_least_request_is_a_whole_login_and_gets_no_more_than_it_sent() {
     // By each of the three ways, and nothing but `sub`.
     let bearer = ("authorization", format!("Bearer {}", told.access_token));
     let post = TestRequest::post().uri("/api/v2/userinfo").insert_header(bearer);
-    let answers = [hub.ask_userinfo(&told.access_token).await, hub.send(post).await, by_body(&hub, &told.access_token, "").await];
+    let answers = [
+        hub.ask_userinfo(&told.access_token).await,
+        hub.send(post).await,
+        by_body(&hub, &told.access_token, "").await,
+    ];
     for answer in answers {
         assert_eq!(json_of(&answer), json!({ "sub": told.claims["sub"] }));
     }
@@ -123,7 +148,12 @@ async fn the_least_request_is_a_whole_login_and_gets_no_more_than_it_sent() {
 #[actix_web::test]
 async fn standard_scopes_open_standard_claims_and_the_register_names_the_person() {
     let hub = hub().await;
-    let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid profile email address phone"), "mamadou").await;
+    let received = sign_in(
+        &hub.browser(),
+        &Authorize::least("kiosk", "openid profile email address phone"),
+        "mamadou",
+    )
+    .await;
     let told = redeemed(&hub, "kiosk", &received).await;
     let claims = json_of(&hub.ask_userinfo(&told.access_token).await);
     let expected = json!({
@@ -139,15 +169,18 @@ async fn standard_scopes_open_standard_claims_and_the_register_names_the_person(
 #[actix_web::test]
 async fn where_no_method_is_registered_a_secret_may_come_either_way_but_not_both() {
     let hub = hub().await;
-    for (in_header, in_body, status) in [(false, true, 200), (true, false, 200), (true, true, 400)] {
-        let received = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
+    for (in_header, in_body, status) in [(false, true, 200), (true, false, 200), (true, true, 400)]
+    {
+        let received =
+            sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "angela").await;
         let mut body = Serializer::new(String::new());
         body.append_pair("grant_type", "authorization_code").append_pair("code", received.code());
         body.append_pair("redirect_uri", &redirect_uri("kiosk")).append_pair("client_id", "kiosk");
         if in_body {
             body.append_pair("client_secret", SECRET);
         }
-        let mut request = TestRequest::post().uri("/api/v2/token").insert_header(FORM).set_payload(body.finish());
+        let mut request =
+            TestRequest::post().uri("/api/v2/token").insert_header(FORM).set_payload(body.finish());
         if in_header {
             let encoded = byte_serialize(SECRET.as_bytes()).collect::<String>();
             let both = STANDARD.encode(format!("kiosk:{encoded}"));
@@ -165,13 +198,18 @@ async fn claims_are_told_where_they_were_asked_for_and_shown_before() {
         "userinfo": { "name": { "essential": true }, "shoe_size": null },
         "id_token": { "email": { "essential": true }, "birthplace": null, "auth_time": { "essential": true } },
     });
-    let request = Authorize::least("archive", "openid").with("claims", &claims.to_string()).with("prompt", "consent");
+    let request = Authorize::least("archive", "openid")
+        .with("claims", &claims.to_string())
+        .with("prompt", "consent");
     let page = hub.browser();
     let page = page.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await;
     assert_eq!(page.shown().keys().collect::<Vec<_>>(), ["E-mail address", "Full name"]);
     let received = page.consent().await.received();
     let told = redeemed(&hub, "archive", &received).await;
-    assert_eq!((&told.header["alg"], &told.claims["email"]), (&json!("ES256"), &json!("angela@example.org")));
+    assert_eq!(
+        (&told.header["alg"], &told.claims["email"]),
+        (&json!("ES256"), &json!("angela@example.org"))
+    );
     assert!(!told.claims.contains_key("birthplace"), "none of its scopes has it");
     // It registered an algorithm, so userinfo is signed.
     let answer = hub.ask_userinfo(&told.access_token).await;
@@ -193,9 +231,14 @@ async fn a_token_in_the_body_is_for_these_rules_alone_and_never_beside_another()
     let kiosk = redeemed(&hub, "kiosk", &received).await.access_token;
     let told = |answer: &Answer| {
         let body: Value = serde_json::from_str(&answer.body).unwrap();
-        (answer.status, body["error"].as_str().unwrap().to_owned(), answer.header("www-authenticate").to_owned())
+        (
+            answer.status,
+            body["error"].as_str().unwrap().to_owned(),
+            answer.header("www-authenticate").to_owned(),
+        )
     };
-    let malformed = (400, "invalid_request".to_owned(), "Bearer error=\"invalid_request\"".to_owned());
+    let malformed =
+        (400, "invalid_request".to_owned(), "Bearer error=\"invalid_request\"".to_owned());
     assert_eq!(told(&by_body(&hub, &federation, "").await), malformed);
     assert_eq!(told(&by_body(&hub, &kiosk, &format!("&access_token={kiosk}")).await), malformed);
     let both = TestRequest::post()
@@ -204,7 +247,10 @@ async fn a_token_in_the_body_is_for_these_rules_alone_and_never_beside_another()
         .insert_header(("authorization", format!("Bearer {kiosk}")))
         .set_payload(format!("access_token={kiosk}"));
     assert_eq!(told(&hub.send(both).await), malformed);
-    let query = TestRequest::get().uri("/api/v2/userinfo").set_payload(format!("access_token={kiosk}")).insert_header(FORM);
+    let query = TestRequest::get()
+        .uri("/api/v2/userinfo")
+        .set_payload(format!("access_token={kiosk}"))
+        .insert_header(FORM);
     assert_eq!(told(&hub.send(query).await), malformed, "a GET has no body");
     assert_eq!(told(&by_body(&hub, "guessed", "").await).0, 401);
     assert_eq!(by_body(&hub, &kiosk, "&x=1").await.status, 200);
@@ -216,9 +262,14 @@ async fn where_nobody_may_a_body_token_is_not_even_read() {
     let answer = by_body(&hub, "guessed", "").await;
     assert_eq!(answer.status, 400);
     assert!(answer.body.contains("header with the access token is missing"), "{}", answer.body);
-    let discovery = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await.body;
+    let discovery =
+        hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await.body;
     assert!(!discovery.contains("phone_number"), "what nobody is served is not published");
-    let discovery = self::hub().await.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await.body;
+    let discovery = self::hub()
+        .await
+        .send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration"))
+        .await
+        .body;
     assert!(discovery.contains("\"phone_number_verified\"") && discovery.contains("\"address\""));
 }
 
@@ -226,26 +277,44 @@ async fn where_nobody_may_a_body_token_is_not_even_read() {
 async fn prompt_none_is_answered_from_the_session_alone() {
     let hub = hub().await;
     let browser = hub.browser();
-    let silent = |service: &str| Authorize::least(service, "openid email").with("prompt", "none").with("state", "s");
+    let silent = |service: &str| {
+        Authorize::least(service, "openid email").with("prompt", "none").with("state", "s")
+    };
     for service in ["kiosk", "notary"] {
         let received = browser.open(&silent(service).url()).await.received();
-        assert_eq!((received.fields["error"].as_str(), received.fields["state"].as_str()), ("login_required", "s"));
+        assert_eq!(
+            (received.fields["error"].as_str(), received.fields["state"].as_str()),
+            ("login_required", "s")
+        );
     }
     let first = sign_in(&browser, &Authorize::least("kiosk", "openid email"), "angela").await;
     let first = redeemed(&hub, "kiosk", &first).await;
     hub.advance(Duration::from_secs(3));
     let again = browser.open(&silent("kiosk").url()).await.received();
     let again = redeemed(&hub, "kiosk", &again).await;
-    assert_eq!((&again.claims["sub"], &again.claims["auth_time"]), (&first.claims["sub"], &first.claims["auth_time"]));
+    assert_eq!(
+        (&again.claims["sub"], &again.claims["auth_time"]),
+        (&first.claims["sub"], &first.claims["auth_time"])
+    );
     // An explicit yes is still to be had.
     let received = browser.open(&silent("notary").url()).await.received();
     assert_eq!(received.fields["error"], "consent_required");
     // A hint: of this person, and of another.
     let hinted = |hint: &str| silent("kiosk").with("id_token_hint", hint).with("prompt", "none");
-    assert!(browser.open(&hinted(&first.raw_id_token).url()).await.received().fields.contains_key("code"));
+    assert!(
+        browser
+            .open(&hinted(&first.raw_id_token).url())
+            .await
+            .received()
+            .fields
+            .contains_key("code")
+    );
     let other = sign_in(&hub.browser(), &Authorize::least("kiosk", "openid"), "jean").await;
     let other = redeemed(&hub, "kiosk", &other).await;
-    assert_eq!(browser.open(&hinted(&other.raw_id_token).url()).await.received().fields["error"], "login_required");
+    assert_eq!(
+        browser.open(&hinted(&other.raw_id_token).url()).await.received().fields["error"],
+        "login_required"
+    );
 }
 
 #[actix_web::test]
@@ -256,14 +325,21 @@ async fn who_authenticates_again_has_a_later_auth_time_and_who_does_not_has_the_
     let received = sign_in(&browser, &plain, "angela").await;
     let first = redeemed(&hub, "kiosk", &received).await.claims["auth_time"].as_u64().unwrap();
     hub.advance(Duration::from_secs(2));
-    for request in [plain.clone(), plain.with("max_age", "10000"), plain.with("display", "popup").with("ui_locales", "de fr")] {
+    for request in [
+        plain.clone(),
+        plain.with("max_age", "10000"),
+        plain.with("display", "popup").with("ui_locales", "de fr"),
+    ] {
         let received = browser.authorize(&request).await.received();
         assert_eq!(redeemed(&hub, "kiosk", &received).await.claims["auth_time"], first);
     }
     for request in [plain.with("max_age", "1"), plain.with("prompt", "login")] {
         hub.advance(Duration::from_secs(2));
         let received = sign_in(&browser, &request, "angela").await;
-        assert_eq!(redeemed(&hub, "kiosk", &received).await.claims["auth_time"], hub.now().seconds());
+        assert_eq!(
+            redeemed(&hub, "kiosk", &received).await.claims["auth_time"],
+            hub.now().seconds()
+        );
     }
 }
 
@@ -294,17 +370,30 @@ async fn each_refusal_goes_back_by_redirect_and_an_unproven_address_gets_none() 
         ("prompt", "none login", "invalid_request"),
         ("nonce", "a word with \u{e9}", "invalid_request"),
     ] {
-        assert_eq!(refused(&hub, &good.with(name, value)).await, (error.to_owned(), Some("s".to_owned())), "{name}={value}");
+        assert_eq!(
+            refused(&hub, &good.with(name, value)).await,
+            (error.to_owned(), Some("s".to_owned())),
+            "{name}={value}"
+        );
     }
     let browser = hub.browser();
-    let form = browser.open(&good.with("response_type", "").with("response_mode", "form_post").url()).await.received_by_post();
-    assert_eq!((form.to, form.fields["error"].as_str()), (redirect_uri("kiosk"), "invalid_request"));
+    let form = browser
+        .open(&good.with("response_type", "").with("response_mode", "form_post").url())
+        .await
+        .received_by_post();
+    assert_eq!(
+        (form.to, form.fields["error"].as_str()),
+        (redirect_uri("kiosk"), "invalid_request")
+    );
     let elsewhere = good.with("redirect_uri", "https://kiosk.example/callback");
     // A request object does not prove it either.
     let within = elsewhere.with("request", "eyJhbGciOiJub25lIn0.e30.");
     for unproven in [elsewhere, within, good.with("redirect_uri", ""), good.with("client_id", "")] {
         let page = browser.open(&unproven.with("response_type", "").url()).await;
-        assert_eq!((page.answer.status, page.code().as_str(), page.links()), (400, "Y000400", Vec::new()));
+        assert_eq!(
+            (page.answer.status, page.code().as_str(), page.links()),
+            (400, "Y000400", Vec::new())
+        );
     }
 }
 
@@ -314,15 +403,27 @@ async fn monstrous_parameters_are_refused() {
     let hub = hub().await;
     let deep = format!("{{\"userinfo\":{}{}}}", "{\"a\":".repeat(1000), "}".repeat(1000));
     let big = "x".repeat(60 * 1024);
-    for (name, value) in
-        [("claims", deep.as_str()), ("claims", &big), ("nonce", &big), ("scope", &big), ("max_age", &"9".repeat(400))]
-    {
-        assert_eq!(refused(&hub, &Authorize::least("kiosk", "openid").with(name, value)).await.0, "invalid_request", "{name}");
+    for (name, value) in [
+        ("claims", deep.as_str()),
+        ("claims", &big),
+        ("nonce", &big),
+        ("scope", &big),
+        ("max_age", &"9".repeat(400)),
+    ] {
+        assert_eq!(
+            refused(&hub, &Authorize::least("kiosk", "openid").with(name, value)).await.0,
+            "invalid_request",
+            "{name}"
+        );
     }
-    assert_eq!(refused(&hub, &Authorize::least("kiosk", "openid").with("state", &big)).await, ("invalid_request".into(), None));
+    assert_eq!(
+        refused(&hub, &Authorize::least("kiosk", "openid").with("state", &big)).await,
+        ("invalid_request".into(), None)
+    );
     let browser = hub.browser();
     browser.open(&Authorize::by("bakery").with("state", &big).url()).await.told(400, "Y000400");
-    let received = browser.open(&Authorize::by("bakery").with("claims", &deep).url()).await.received();
+    let received =
+        browser.open(&Authorize::by("bakery").with("claims", &deep).url()).await.received();
     assert_eq!(received.error_at("bakery"), "invalid_request");
 }
 
@@ -345,9 +446,16 @@ async fn what_is_not_understood_is_ignored_and_every_state_comes_back_unharmed()
     assert_eq!((&told.claims["nonce"], &told.claims["acr"]), (&json!(printable), &json!("eidas1")));
     // And through the page that posts.
     let browser = hub.browser();
-    let page = browser.authorize(&request.with("response_mode", "form_post")).await.choose("amandier").await;
+    let page = browser
+        .authorize(&request.with("response_mode", "form_post"))
+        .await
+        .choose("amandier")
+        .await;
     let received = page.sign_in_as("angela").await.received_by_post();
-    assert_eq!((received.to.clone(), received.fields["state"].as_str()), (redirect_uri("kiosk"), printable.as_str()));
+    assert_eq!(
+        (received.to.clone(), received.fields["state"].as_str()),
+        (redirect_uri("kiosk"), printable.as_str())
+    );
     redeemed(&hub, "kiosk", &received).await;
 }
 
@@ -360,7 +468,13 @@ async fn the_order_of_scopes_and_of_parameters_does_not_matter() {
     let (path, query) = url.split_once('?').unwrap();
     let backwards = query.split('&').rev().collect::<Vec<_>>().join("&");
     let browser = hub.browser();
-    let page = browser.open(&format!("{path}?{backwards}")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = browser
+        .open(&format!("{path}?{backwards}"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let told = redeemed(&hub, "kiosk", &page.received()).await;
     assert!(!told.claims.contains_key("email"), "for userinfo alone: {:?}", told.claims);
     assert_eq!(json_of(&hub.ask_userinfo(&told.access_token).await)["email"], "angela@example.org");
@@ -371,10 +485,19 @@ async fn a_post_is_read_as_a_get_is() {
     let hub = hub().await;
     let browser = hub.browser();
     let request = Authorize::least("kiosk", "openid").with("state", "s");
-    let post = TestRequest::post().uri("/api/v2/authorize").insert_header(FORM).set_payload(request.encoded());
+    let post = TestRequest::post()
+        .uri("/api/v2/authorize")
+        .insert_header(FORM)
+        .set_payload(request.encoded());
     let answer = browser.ask(post).await;
     assert_eq!(answer.status, 303);
-    let page = browser.open(answer.header("location")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = browser
+        .open(answer.header("location"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     assert_eq!(page.received().fields["state"], "s");
 }
 
@@ -383,9 +506,18 @@ async fn ordinary_identity_providers_have_accounts_and_no_pivot_identity() {
     let hub = hub_with(ORDINARY).await;
     let kiosk = Authorize::least("kiosk", "openid profile");
     let mut subjects = Vec::new();
-    for (connector, person) in [("amandier", "angela"), ("amandier", "jean"), ("belvedere", "angela")] {
+    for (connector, person) in
+        [("amandier", "angela"), ("amandier", "jean"), ("belvedere", "angela")]
+    {
         let browser = hub.browser();
-        let received = browser.authorize(&kiosk).await.choose(connector).await.sign_in_as(person).await.received();
+        let received = browser
+            .authorize(&kiosk)
+            .await
+            .choose(connector)
+            .await
+            .sign_in_as(person)
+            .await
+            .received();
         let told = redeemed(&hub, "kiosk", &received).await;
         subjects.push(told.claims["sub"].as_str().unwrap().to_owned());
         // Again, and by the session: the same account is the same user.
@@ -408,7 +540,8 @@ async fn two_persons_in_two_tabs_never_mix_under_these_rules_either() {
         let two = two.choose("amandier").await.sign_in_as("jean").await;
         let two = two.consent().await.received();
         let one = one.consent().await.received();
-        let (one, two) = (redeemed(&hub, "notary", &one).await, redeemed(&hub, "notary", &two).await);
+        let (one, two) =
+            (redeemed(&hub, "notary", &one).await, redeemed(&hub, "notary", &two).await);
         assert_ne!(one.claims["sub"], two.claims["sub"]);
         for (told, family) in [(&one, "DUBOIS"), (&two, "LEFÈVRE")] {
             assert_eq!(json_of(&hub.ask_userinfo(&told.access_token).await)["family_name"], family);
@@ -423,7 +556,8 @@ async fn two_persons_in_two_tabs_never_mix_under_these_rules_either() {
 #[actix_web::test]
 async fn discovery_says_what_an_ordinary_client_looks_for() {
     let hub = hub().await;
-    let document = hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
+    let document =
+        hub.send(TestRequest::get().uri("/api/v2/.well-known/openid-configuration")).await;
     let document: Map<String, Value> = json_of(&document).as_object().unwrap().clone();
     assert_eq!(document["issuer"], "https://hub.example/api/v2");
     for (name, value) in &document {
@@ -450,14 +584,29 @@ async fn discovery_says_what_an_ordinary_client_looks_for() {
         ("claims_supported", "sub"),
         ("claims_supported", "updated_at"),
     ] {
-        assert!(document[name].as_array().unwrap().contains(&Value::from(value)), "{name}: {value}");
+        assert!(
+            document[name].as_array().unwrap().contains(&Value::from(value)),
+            "{name}: {value}"
+        );
     }
-    let said = ["claims_parameter_supported", "request_parameter_supported", "request_uri_parameter_supported"];
+    let said = [
+        "claims_parameter_supported",
+        "request_parameter_supported",
+        "request_uri_parameter_supported",
+    ];
     assert_eq!(said.map(|name| document[name].as_bool()), [Some(true), Some(false), Some(false)]);
     let keys = json_of(&hub.send(TestRequest::get().uri("/api/v2/jwks")).await);
     for key in keys["keys"].as_array().unwrap() {
-        assert!(["RSA", "EC"].contains(&key["kty"].as_str().unwrap()) && key["kid"].is_string() && key["use"] == "sig");
-        assert!(["d", "p", "q", "dp", "dq", "qi", "oth", "k"].iter().all(|private| key.get(private).is_none()));
+        assert!(
+            ["RSA", "EC"].contains(&key["kty"].as_str().unwrap())
+                && key["kid"].is_string()
+                && key["use"] == "sig"
+        );
+        assert!(
+            ["d", "p", "q", "dp", "dq", "qi", "oth", "k"]
+                .iter()
+                .all(|private| key.get(private).is_none())
+        );
     }
 }
 
@@ -467,26 +616,44 @@ async fn a_logout_needs_neither_an_address_nor_a_state_and_only_state_says_nothi
     let hub = hub().await;
     let browser = hub.browser();
     let uri = post_logout_redirect_uri("kiosk");
-    let end =
-        |pairs: &[(&str, &str)]| format!("/api/v2/session/end?{}", Serializer::new(String::new()).extend_pairs(pairs).finish());
+    let end = |pairs: &[(&str, &str)]| {
+        format!(
+            "/api/v2/session/end?{}",
+            Serializer::new(String::new()).extend_pairs(pairs).finish()
+        )
+    };
     for (more, location) in [
         (vec![], None),
         (vec![("post_logout_redirect_uri", uri.as_str())], Some(uri.clone())),
-        (vec![("post_logout_redirect_uri", uri.as_str()), ("state", "short")], Some(format!("{uri}&state=short"))),
+        (
+            vec![("post_logout_redirect_uri", uri.as_str()), ("state", "short")],
+            Some(format!("{uri}&state=short")),
+        ),
     ] {
         let received = sign_in(&browser, &Authorize::by("kiosk"), "angela").await;
         let hint = redeemed(&hub, "kiosk", &received).await.raw_id_token;
-        let answer = browser.get(&end(&[vec![("id_token_hint", hint.as_str())], more].concat())).await;
+        let answer =
+            browser.get(&end(&[vec![("id_token_hint", hint.as_str())], more].concat())).await;
         match location {
-            Some(location) => assert_eq!((answer.status, answer.header("location")), (303, location.as_str())),
-            None => assert!(answer.status == 200 && answer.body.contains("You are signed out"), "{}", answer.body),
+            Some(location) => {
+                assert_eq!((answer.status, answer.header("location")), (303, location.as_str()))
+            }
+            None => assert!(
+                answer.status == 200 && answer.body.contains("You are signed out"),
+                "{}",
+                answer.body
+            ),
         }
         assert_eq!(browser.session(), None);
     }
     sign_in(&browser, &Authorize::by("kiosk"), "angela").await;
     for nothing in [end(&[]), end(&[("state", "alone")])] {
         let asked = browser.get(&nothing).await;
-        assert!(asked.status == 200 && asked.body.contains("/api/v2/session/end/confirm"), "asked first: {}", asked.body);
+        assert!(
+            asked.status == 200 && asked.body.contains("/api/v2/session/end/confirm"),
+            "asked first: {}",
+            asked.body
+        );
         assert!(browser.session().is_some());
     }
 }
@@ -514,7 +681,12 @@ async fn a_bad_logout_of_an_ordinary_client_is_a_page_and_no_redirect() {
         query.append_pair("post_logout_redirect_uri", uri).append_pair("state", &"s".repeat(128));
         hint.map(|hint| query.append_pair("id_token_hint", hint));
         let answer = browser.get(&format!("/api/v2/session/end?{}", query.finish())).await;
-        assert_eq!((answer.status, answer.header("location")), (400, ""), "{attack}: {}", answer.body);
+        assert_eq!(
+            (answer.status, answer.header("location")),
+            (400, ""),
+            "{attack}: {}",
+            answer.body
+        );
         assert!(browser.session().is_some(), "{attack}");
     }
 }
@@ -528,7 +700,11 @@ async fn a_logout_with_nothing_or_a_state_alone_asks_and_then_says_signed_out() 
         let page = browser.open(&format!("/api/v2/session/end{query}")).await;
         assert!(page.is_question() && browser.session().is_some(), "{query}");
         let page = browser.submit(&page.form("/confirm")).await;
-        assert_eq!((page.answer.status, page.heading().as_str()), (200, "You are signed out"), "{query}");
+        assert_eq!(
+            (page.answer.status, page.heading().as_str()),
+            (200, "You are signed out"),
+            "{query}"
+        );
         assert_eq!(browser.session(), None, "{query}");
     }
 }
@@ -540,10 +716,17 @@ async fn an_ordinary_client_signs_its_user_out_and_prompt_none_says_login_requir
     let received = sign_in(&browser, &Authorize::by("kiosk"), "angela").await;
     let hint = redeemed(&hub, "kiosk", &received).await.raw_id_token;
     let (uri, state) = (post_logout_redirect_uri("kiosk"), "s".repeat(128));
-    let pairs = [("id_token_hint", hint.as_str()), ("post_logout_redirect_uri", &uri), ("state", &state)];
+    let pairs =
+        [("id_token_hint", hint.as_str()), ("post_logout_redirect_uri", &uri), ("state", &state)];
     let query = Serializer::new(String::new()).extend_pairs(pairs).finish();
     let answer = browser.get(&format!("/api/v2/session/end?{query}")).await;
-    assert_eq!((answer.status, answer.header("location")), (303, format!("{uri}&state={state}").as_str()));
-    let silent = browser.open(&Authorize::least("kiosk", "openid").with("prompt", "none").url()).await.received();
+    assert_eq!(
+        (answer.status, answer.header("location")),
+        (303, format!("{uri}&state={state}").as_str())
+    );
+    let silent = browser
+        .open(&Authorize::least("kiosk", "openid").with("prompt", "none").url())
+        .await
+        .received();
     assert_eq!(silent.fields["error"], "login_required");
 }

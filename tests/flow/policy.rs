@@ -18,7 +18,10 @@ async fn beyond_the_limit_a_newcomer_is_told_so_honestly() {
     let page = fourth.authorize(&Authorize::by("bakery")).await.told(503, "Y500002");
     assert_eq!(page.links(), [home_page("bakery")]);
     let silent = Authorize::by("bakery").with("prompt", "none");
-    assert_eq!(fourth.authorize(&silent).await.received().error_at("bakery"), "temporarily_unavailable");
+    assert_eq!(
+        fourth.authorize(&silent).await.received().error_at("bakery"),
+        "temporarily_unavailable"
+    );
     assert!(fourth.logins().is_empty(), "a cookie for no login");
     // Nothing live is given up for a newcomer.
     for page in open {
@@ -45,13 +48,22 @@ async fn where_no_code_can_be_kept_the_service_hears_of_it() {
     let hub = TestHub::with("limits.grants = 1").await;
     let (first, second) = (hub.browser(), hub.browser());
     first.authorize(&Authorize::by("bakery")).await.finish_as("angela").await.code();
-    let consent = second.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("jean").await;
+    let consent = second
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("jean")
+        .await;
     let page = consent.consent().await.told(503, "Y500002");
     assert_eq!(page.cancel().await.received().error_at("bakery"), "temporarily_unavailable");
     assert_eq!(second.session(), None);
     // Where nothing may be shown, no page of the hub's own trouble is shown either.
     let silent = Authorize::by("bakery").with("prompt", "none");
-    assert_eq!(first.authorize(&silent).await.received().error_at("bakery"), "temporarily_unavailable");
+    assert_eq!(
+        first.authorize(&silent).await.received().error_at("bakery"),
+        "temporarily_unavailable"
+    );
 }
 
 #[actix_web::test]
@@ -60,7 +72,9 @@ async fn a_connector_that_is_off_is_greyed_and_refused_by_hand() {
     let browser = hub.browser();
     let page = browser.authorize(&Authorize::by("bakery")).await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
-    assert!(page.answer.body.contains("<span>Closed account</span><span class=\"small quiet\">Closed at the moment</span>"));
+    assert!(page.answer.body.contains(
+        "<span>Closed account</span><span class=\"small quiet\">Closed at the moment</span>"
+    ));
     let by_hand = page.form("/provider").with("provider", "closed");
     let page = browser.submit(&by_hand).await;
     assert!(page.is_choice());
@@ -78,16 +92,34 @@ async fn a_blocked_connector_is_refused_to_this_service_alone() {
     let page = browser.submit(&by_hand).await;
     assert!(page.is_choice());
     page.told(200, "Y420008").finish_as("angela").await.belongs_to("cautious");
-    assert!(browser.authorize(&Authorize::by("bakery")).await.offered().contains(&"belvedere".to_owned()));
+    assert!(
+        browser
+            .authorize(&Authorize::by("bakery"))
+            .await
+            .offered()
+            .contains(&"belvedere".to_owned())
+    );
 }
 
 #[actix_web::test]
 async fn a_session_of_a_blocked_connector_is_not_reused() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_as("angela").await.consent().await;
-    assert!(browser.authorize(&Authorize::by("library").with("prompt", "consent")).await.is_consent());
-    assert!(browser.authorize(&Authorize::by("cautious").with("prompt", "consent")).await.is_choice());
+    browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("belvedere")
+        .await
+        .sign_in_as("angela")
+        .await
+        .consent()
+        .await;
+    assert!(
+        browser.authorize(&Authorize::by("library").with("prompt", "consent")).await.is_consent()
+    );
+    assert!(
+        browser.authorize(&Authorize::by("cautious").with("prompt", "consent")).await.is_choice()
+    );
     let silent = Authorize::by("cautious").with("prompt", "none");
     assert_eq!(browser.authorize(&silent).await.received().error_at("cautious"), "login_required");
 }
@@ -97,7 +129,10 @@ async fn a_hint_that_the_gate_refuses_is_ignored() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     for (service, hint) in [("bakery", "closed"), ("bakery", "nobody"), ("cautious", "belvedere")] {
-        assert!(browser.authorize(&Authorize::by(service).with("idp_hint", hint)).await.is_choice(), "{service} {hint}");
+        assert!(
+            browser.authorize(&Authorize::by(service).with("idp_hint", hint)).await.is_choice(),
+            "{service} {hint}"
+        );
     }
 }
 

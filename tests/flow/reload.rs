@@ -36,7 +36,8 @@ impl TestHub {
     }
 
     async fn discovery(&self) -> Value {
-        let path = actix_web::test::TestRequest::get().uri("/api/v2/.well-known/openid-configuration");
+        let path =
+            actix_web::test::TestRequest::get().uri("/api/v2/.well-known/openid-configuration");
         serde_json::from_str(&self.send(path).await.body).unwrap()
     }
 }
@@ -51,7 +52,13 @@ async fn an_identity_provider_dropped_in_signs_people_in_and_removed_is_gone() {
     hub.reread().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery")).await.choose("dropped").await.sign_in_as("angela").await;
+    let page = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("dropped")
+        .await
+        .sign_in_as("angela")
+        .await;
     let received = page.consent().await.received();
     assert!(received.fields.contains_key("code"));
 
@@ -80,8 +87,10 @@ async fn a_written_file_is_seen_without_a_round() {
 #[actix_web::test]
 async fn a_service_provider_its_scopes_and_discovery_change_together() {
     let hub = TestHub::start().await;
-    let kiosk =
-        hub.text("service-providers/bakery.toml").replace("bakery", "kiosk").replace("\"openid\",", "\"openid\", \"age\",");
+    let kiosk = hub
+        .text("service-providers/bakery.toml")
+        .replace("bakery", "kiosk")
+        .replace("\"openid\",", "\"openid\", \"age\",");
     hub.put("service-providers/kiosk.toml", &kiosk);
     hub.reread().await;
     // A scope that no table knows: the file waits for it.
@@ -91,13 +100,23 @@ async fn a_service_provider_its_scopes_and_discovery_change_together() {
     );
     assert!(!hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
 
-    let scopes = include_str!("../../config/scopes.toml").replacen("[scopes]", "[scopes]\nage = [\"birthdate\"]", 1);
+    let scopes = include_str!("../../config/scopes.toml").replacen(
+        "[scopes]",
+        "[scopes]\nage = [\"birthdate\"]",
+        1,
+    );
     hub.put("scopes.toml", &scopes);
     hub.reread().await;
     assert_eq!(hub.reload().complaints(), [""; 0]);
     assert!(hub.discovery().await["scopes_supported"].as_array().unwrap().contains(&"age".into()));
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("kiosk")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = browser
+        .authorize(&Authorize::by("kiosk"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     assert!(page.consent().await.received().fields.contains_key("code"));
 }
 
@@ -111,7 +130,10 @@ async fn a_bad_file_keeps_its_last_good_version_and_is_told_until_it_is_mended()
     hub.reread().await;
     assert_eq!(hub.offered("bakery").await, ["amandier", "belvedere", "dropped"]);
     let complaints = hub.reload().complaints();
-    assert!(complaints.iter().any(|line| line.contains("amandier.toml:3 levels.lovest is not a key")), "{complaints:?}");
+    assert!(
+        complaints.iter().any(|line| line.contains("amandier.toml:3 levels.lovest is not a key")),
+        "{complaints:?}"
+    );
     assert!(complaints.iter().any(|line| line.contains("bakery.toml:")), "{complaints:?}");
     let metrics = hub.metrics.render();
     for line in [
@@ -133,9 +155,19 @@ async fn a_login_under_way_is_stopped_by_a_connector_that_is_blocked_meanwhile()
     let hub = TestHub::start().await;
     let (chosen, returned) = (hub.browser(), hub.browser());
     let choice = chosen.authorize(&Authorize::by("bakery")).await;
-    let consent = returned.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = returned
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     assert!(consent.is_consent());
-    hub.edit("service-providers/bakery.toml", "home_page", "connectors = { deny = [\"amandier\"] }\nhome_page");
+    hub.edit(
+        "service-providers/bakery.toml",
+        "home_page",
+        "connectors = { deny = [\"amandier\"] }\nhome_page",
+    );
     hub.reread().await;
     let refused = choice.choose("amandier").await;
     assert!(refused.is_choice() && refused.offered() == ["belvedere"], "{}", refused.answer.body);
@@ -150,13 +182,23 @@ async fn a_denial_while_the_browser_is_away_or_between_code_and_token_still_coun
     let (away, done) = (hub.browser(), hub.browser());
     let sandbox = away.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let received = done.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
-    let elsewhere = hub.browser().authorize(&Authorize::by("library")).await.finish_as("angela").await;
-    hub.edit("service-providers/bakery.toml", "home_page", "connectors = { deny = [\"amandier\"] }\nhome_page");
+    let elsewhere =
+        hub.browser().authorize(&Authorize::by("library")).await.finish_as("angela").await;
+    hub.edit(
+        "service-providers/bakery.toml",
+        "home_page",
+        "connectors = { deny = [\"amandier\"] }\nhome_page",
+    );
     hub.reread().await;
     let refused = sandbox.sign_in_as("angela").await.received();
     assert_eq!(refused.error_at("bakery"), "access_denied");
     let refused = hub.redeem("bakery", received.code()).await;
-    assert_eq!((refused.status, refused.body.contains("invalid_grant")), (400, true), "{}", refused.body);
+    assert_eq!(
+        (refused.status, refused.body.contains("invalid_grant")),
+        (400, true),
+        "{}",
+        refused.body
+    );
     // Another service provider's rules are its own.
     hub.tokens("library", &elsewhere).await;
     // Taken back, the code stays burnt.
@@ -169,9 +211,21 @@ async fn a_denial_while_the_browser_is_away_or_between_code_and_token_still_coun
 async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let consent = browser.authorize(&Authorize::by("library")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser
+        .authorize(&Authorize::by("library"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let other = hub.browser();
-    let page = other.authorize(&Authorize::by("library")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = other
+        .authorize(&Authorize::by("library"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let received = page.consent().await.received();
     hub.remove("service-providers/library.toml");
     hub.reread().await;
@@ -183,7 +237,10 @@ async fn a_service_provider_that_is_removed_takes_its_logins_and_tokens_along() 
         received.code()
     );
     let form = ("content-type", "application/x-www-form-urlencoded");
-    let request = actix_web::test::TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
+    let request = actix_web::test::TestRequest::post()
+        .uri("/api/v2/token")
+        .insert_header(form)
+        .set_payload(body);
     assert_eq!(hub.send(request).await.status, 401);
     assert_eq!(hub.browser().authorize(&Authorize::by("library")).await.answer.status, 400);
     assert!(hub.browser().authorize(&Authorize::by("bakery")).await.is_choice());
@@ -242,7 +299,10 @@ internal_hosts = ["127.0.0.1"]
         matches!(complaints.as_slice(), [line] if line.contains("silent.toml") && line.contains("identity is missing")),
         "{complaints:?}"
     );
-    assert!(hub.metrics.render().contains("passerelle_config_files_bad{kind=\"connector\"} 0"), "it is in use");
+    assert!(
+        hub.metrics.render().contains("passerelle_config_files_bad{kind=\"connector\"} 0"),
+        "it is in use"
+    );
     hub.put("connectors/silent.toml", &SILENT.replace("levels", "identity = \"verified\"\nlevels"));
     hub.reread().await;
     assert_eq!(hub.reload().complaints(), [""; 0]);

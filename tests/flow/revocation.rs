@@ -11,7 +11,10 @@ const FORM: &str = "application/x-www-form-urlencoded";
 const JSON: &str = "application/json; charset=utf-8";
 
 fn posted(body: String) -> TestRequest {
-    TestRequest::post().uri("/api/v2/token/revocation").insert_header(("content-type", FORM)).set_payload(body)
+    TestRequest::post()
+        .uri("/api/v2/token/revocation")
+        .insert_header(("content-type", FORM))
+        .set_payload(body)
 }
 
 async fn revoke(hub: &TestHub, pairs: &[(&str, &str)]) -> Answer {
@@ -40,11 +43,18 @@ async fn a_revoked_token_is_dead_everywhere_and_can_not_be_replayed() {
     let (gone, kept) = (token(&hub).await, token(&hub).await);
     done(&revoked_by(&hub, "bakery", &gone).await);
     let answer = hub.ask_userinfo(&gone).await;
-    assert_eq!((answer.status, answer.header("www-authenticate")), (401, "Bearer error=\"invalid_token\""));
+    assert_eq!(
+        (answer.status, answer.header("www-authenticate")),
+        (401, "Bearer error=\"invalid_token\"")
+    );
     assert_eq!(hub.ask_userinfo(&kept).await.status, 200, "the same person's other token lives");
     done(&revoked_by(&hub, "bakery", &gone).await);
-    let hinted =
-        [("client_id", "bakery"), ("client_secret", SECRET), ("token", kept.as_str()), ("token_type_hint", "refresh_token")];
+    let hinted = [
+        ("client_id", "bakery"),
+        ("client_secret", SECRET),
+        ("token", kept.as_str()),
+        ("token_type_hint", "refresh_token"),
+    ];
     done(&revoke(&hub, &hinted).await);
     assert_eq!(hub.ask_userinfo(&kept).await.status, 401, "the hint is no more than one");
 }
@@ -53,7 +63,12 @@ async fn a_revoked_token_is_dead_everywhere_and_can_not_be_replayed() {
 async fn nobody_revokes_anothers_token_nor_learns_that_it_exists() {
     let hub = TestHub::start().await;
     let token = token(&hub).await;
-    for (service, token) in [("library", token.as_str()), ("library", "guess"), ("bakery", &token[1..]), ("bakery", "guess")] {
+    for (service, token) in [
+        ("library", token.as_str()),
+        ("library", "guess"),
+        ("bakery", &token[1..]),
+        ("bakery", "guess"),
+    ] {
         done(&revoked_by(&hub, service, token).await);
     }
     assert_eq!(hub.ask_userinfo(&token).await.status, 200);
@@ -64,22 +79,30 @@ async fn without_proof_nothing_is_revoked() {
     let hub = TestHub::start().await;
     let token = token(&hub).await;
     for (id, secret) in [("bakery", "wrong"), ("nobody", SECRET)] {
-        let answer = revoke(&hub, &[("client_id", id), ("client_secret", secret), ("token", &token)]).await;
-        assert_eq!((answer.status, answer.header("content-type"), answer.header("www-authenticate")), (401, JSON, ""));
+        let answer =
+            revoke(&hub, &[("client_id", id), ("client_secret", secret), ("token", &token)]).await;
+        assert_eq!(
+            (answer.status, answer.header("content-type"), answer.header("www-authenticate")),
+            (401, JSON, "")
+        );
         assert!(answer.body.contains("invalid_client"));
     }
-    let basic = posted(format!("token={token}")).insert_header(("authorization", "Basic YmFrZXJ5Ong="));
+    let basic =
+        posted(format!("token={token}")).insert_header(("authorization", "Basic YmFrZXJ5Ong="));
     let answer = hub.send(basic).await;
     assert_eq!((answer.status, answer.header("www-authenticate")), (401, "Basic realm=\"token\""));
     let proven = [("client_id", "bakery"), ("client_secret", SECRET)];
-    for more in [&[][..], &[("token", "")], &[("token", token.as_str()), ("token", token.as_str())]] {
+    for more in [&[][..], &[("token", "")], &[("token", token.as_str()), ("token", token.as_str())]]
+    {
         let answer = revoke(&hub, &[&proven[..], more].concat()).await;
         assert_eq!((answer.status, answer.header("content-type")), (400, JSON));
         assert!(answer.body.contains("The parameter token"), "{}", answer.body);
     }
     let unproven = revoke(&hub, &[("token", &token)]).await;
     assert!(unproven.status == 400 && unproven.body.contains("client_id"), "{}", unproven.body);
-    let json = TestRequest::post().uri("/api/v2/token/revocation").insert_header(("content-type", "application/json"));
+    let json = TestRequest::post()
+        .uri("/api/v2/token/revocation")
+        .insert_header(("content-type", "application/json"));
     assert_eq!(hub.send(json.set_payload("{}")).await.status, 400);
     let get = hub.send(TestRequest::get().uri("/api/v2/token/revocation")).await;
     assert_eq!((get.status, get.header("allow"), get.header("content-type")), (405, "POST", JSON));

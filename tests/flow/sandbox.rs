@@ -6,17 +6,27 @@ use super::hub::TestHub;
 use super::service::Authorize;
 
 /// What can be made to go wrong upstream, and the code that names it.
-const UPSTREAM: [(&str, &str); 3] = [("cancel", "Y020020"), ("error", "Y020021"), ("level-too-low", "Y100002")];
+const UPSTREAM: [(&str, &str); 3] =
+    [("cancel", "Y020020"), ("error", "Y020021"), ("level-too-low", "Y100002")];
 
 #[actix_web::test]
 async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
     let hub = TestHub::start().await;
     for (failure, code) in UPSTREAM {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_failing(failure).await;
+        let page = browser
+            .authorize(&Authorize::by("bakery"))
+            .await
+            .choose("belvedere")
+            .await
+            .sign_in_failing(failure)
+            .await;
         assert!(page.is_choice(), "{failure} at {}", page.url);
         let page = page.told(200, code);
-        assert!(page.answer.body.contains("Signing in with “Belvedere identity” did not work."), "{failure}");
+        assert!(
+            page.answer.body.contains("Signing in with “Belvedere identity” did not work."),
+            "{failure}"
+        );
         // A reload shows the same, with the same id for the support; then another account helps.
         let again = browser.open(&page.url).await;
         assert_eq!(again.references(), page.references());
@@ -27,10 +37,15 @@ async fn a_failure_upstream_leads_back_to_the_choice_with_a_banner() {
 #[actix_web::test]
 async fn the_sandboxs_page_speaks_one_language() {
     let hub = TestHub::start().await;
-    for (language, spoken, other) in [("en", "born in Spain", "née en Espagne"), ("fr", "née en Espagne", "born in Spain")] {
+    for (language, spoken, other) in
+        [("en", "born in Spain", "née en Espagne"), ("fr", "née en Espagne", "born in Spain")]
+    {
         let browser = Browser::new(&hub, language);
         let page = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await;
-        assert!(page.answer.body.contains(spoken) && !page.answer.body.contains(other), "{language}");
+        assert!(
+            page.answer.body.contains(spoken) && !page.answer.body.contains(other),
+            "{language}"
+        );
     }
 }
 
@@ -76,7 +91,10 @@ async fn what_can_not_be_mended_here_is_a_page_that_waits_for_the_person() {
         let form = sandbox.signing_in_as(person).with("failure", failure);
         let page = browser.submit(&form).await.told(403, code);
         let family_name = if person == "angela" { "DUBOIS" } else { person };
-        assert!(!page.answer.body.to_lowercase().contains(&family_name.to_lowercase()), "{person}: the page tells who");
+        assert!(
+            !page.answer.body.to_lowercase().contains(&family_name.to_lowercase()),
+            "{person}: the page tells who"
+        );
         assert_eq!(browser.session(), None, "{person} {failure}");
         // Failure is sticky: neither a look at the choice nor the identity provider's answer again gets on.
         let again = browser.open(&browser.interaction()).await.told(403, code);
@@ -92,9 +110,16 @@ async fn the_page_of_the_deceased_and_of_the_refused_are_the_same() {
     let mut pages = Vec::new();
     for person in ["fernand", "odile"] {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as(person).await;
+        let page = browser
+            .authorize(&Authorize::by("bakery"))
+            .await
+            .choose("amandier")
+            .await
+            .sign_in_as(person)
+            .await;
         let received = page.form("/cancel");
-        let description = browser.submit(&received).await.received().fields["error_description"].clone();
+        let description =
+            browser.submit(&received).await.received().fields["error_description"].clone();
         pages.push((page.answer.status, page.heading(), page.code(), description));
     }
     assert_eq!(pages[0], pages[1]);

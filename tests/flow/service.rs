@@ -49,8 +49,12 @@ impl Authorize {
 
     /// The least that OpenID Connect asks for, of a service provider under `rules = "openid"`.
     pub fn least(service: &str, scope: &str) -> Self {
-        let pairs =
-            [("client_id", service), ("redirect_uri", &redirect_uri(service)), ("response_type", "code"), ("scope", scope)];
+        let pairs = [
+            ("client_id", service),
+            ("redirect_uri", &redirect_uri(service)),
+            ("response_type", "code"),
+            ("scope", scope),
+        ];
         Self(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).to_vec())
     }
 
@@ -124,7 +128,8 @@ impl TestHub {
             ])
             .finish();
         let form = ("content-type", "application/x-www-form-urlencoded");
-        self.send(TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body)).await
+        self.send(TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body))
+            .await
     }
 
     pub async fn tokens(&self, service: &str, received: &Received) -> Tokens {
@@ -133,8 +138,15 @@ impl TestHub {
         let body: Value = serde_json::from_str(&answer.body).unwrap();
         let raw_id_token = body["id_token"].as_str().unwrap().to_owned();
         let id_token = self.opened(&raw_id_token).await;
-        assert_eq!((&id_token["aud"], &id_token["nonce"]), (&Value::from(service), &Value::from(NONCE)));
-        Tokens { access_token: body["access_token"].as_str().unwrap().to_owned(), raw_id_token, id_token }
+        assert_eq!(
+            (&id_token["aud"], &id_token["nonce"]),
+            (&Value::from(service), &Value::from(NONCE))
+        );
+        Tokens {
+            access_token: body["access_token"].as_str().unwrap().to_owned(),
+            raw_id_token,
+            id_token,
+        }
     }
 
     /// The whole answer of the userinfo endpoint.

@@ -31,9 +31,16 @@ async fn asked_silently(browser: &Browser<'_>, request: &Authorize) -> Received 
     let answer = browser.get(&request.url()).await;
     assert_eq!(answer.status, 303, "{}", answer.body);
     let location = answer.header("location").to_owned();
-    assert!(location.starts_with("https://") && !location.starts_with("https://hub.example"), "{location}");
-    let (to, query) = location.split_at(location.find("&code=").or(location.find("&error=")).unwrap());
-    Received { to: to.to_owned(), fields: url::form_urlencoded::parse(query.as_bytes()).into_owned().collect() }
+    assert!(
+        location.starts_with("https://") && !location.starts_with("https://hub.example"),
+        "{location}"
+    );
+    let (to, query) =
+        location.split_at(location.find("&code=").or(location.find("&error=")).unwrap());
+    Received {
+        to: to.to_owned(),
+        fields: url::form_urlencoded::parse(query.as_bytes()).into_owned().collect(),
+    }
 }
 
 #[actix_web::test]
@@ -88,7 +95,10 @@ async fn a_session_ends_after_thirty_idle_minutes() {
         asked_silently(&browser, &silent("bakery")).await.code();
     }
     hub.advance(30 * MINUTE);
-    assert_eq!(asked_silently(&browser, &silent("bakery")).await.error_at("bakery"), "login_required");
+    assert_eq!(
+        asked_silently(&browser, &silent("bakery")).await.error_at("bakery"),
+        "login_required"
+    );
     assert!(browser.authorize(&reusing("bakery")).await.is_choice());
 }
 
@@ -103,14 +113,20 @@ async fn a_session_ends_after_eight_hours_however_much_it_is_used() {
     hub.advance(20 * MINUTE - MILLISECOND);
     asked_silently(&browser, &silent("bakery")).await.code();
     hub.advance(MILLISECOND);
-    assert_eq!(asked_silently(&browser, &silent("bakery")).await.error_at("bakery"), "login_required");
+    assert_eq!(
+        asked_silently(&browser, &silent("bakery")).await.error_at("bakery"),
+        "login_required"
+    );
 }
 
 #[actix_web::test]
 async fn without_a_session_prompt_none_gets_login_required() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    assert_eq!(asked_silently(&browser, &silent("bakery")).await.error_at("bakery"), "login_required");
+    assert_eq!(
+        asked_silently(&browser, &silent("bakery")).await.error_at("bakery"),
+        "login_required"
+    );
     assert_eq!(browser.session(), None);
     // An identity provider that the service names is not asked either.
     let hinted = silent("bakery").with("idp_hint", "amandier");
@@ -125,7 +141,12 @@ async fn an_answer_in_one_step_leaves_no_login_cookie_behind() {
     hub.advance(2 * MINUTE);
     for request in [silent("bakery"), silent("clinic"), silent("bakery").with("max_age", "0")] {
         let answer = browser.get(&request.url()).await;
-        assert_eq!((answer.status, answer.header("set-cookie")), (303, ""), "{}", answer.header("location"));
+        assert_eq!(
+            (answer.status, answer.header("set-cookie")),
+            (303, ""),
+            "{}",
+            answer.header("location")
+        );
     }
 }
 
@@ -169,7 +190,10 @@ async fn a_yes_is_remembered_for_the_same_claims_and_no_more() {
 async fn before_a_yes_prompt_none_gets_consent_required() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "angela").await;
-    assert_eq!(asked_silently(&browser, &silent("clinic")).await.error_at("clinic"), "consent_required");
+    assert_eq!(
+        asked_silently(&browser, &silent("clinic")).await.error_at("clinic"),
+        "consent_required"
+    );
     browser.authorize(&reusing("clinic")).await.consent().await.received().code();
     asked_silently(&browser, &silent("clinic")).await.code();
 }
@@ -182,7 +206,10 @@ async fn one_persons_yes_is_not_that_of_another() {
     asked_silently(&browser, &silent("clinic")).await.code();
     // Somebody of whom the same claims are known.
     browser.authorize(&Authorize::by("bakery")).await.finish_as("marie-charlotte").await.code();
-    assert_eq!(asked_silently(&browser, &silent("clinic")).await.error_at("clinic"), "consent_required");
+    assert_eq!(
+        asked_silently(&browser, &silent("clinic")).await.error_at("clinic"),
+        "consent_required"
+    );
 }
 
 #[actix_web::test]
@@ -206,7 +233,10 @@ async fn whoever_logs_in_must_be_the_user_who_was_asked_for() {
         asked_silently(&browser, &wanted.with("prompt", "none")).await.code();
         // Another's session does not do, and neither does another's authentication.
         let other = signed_in(&hub, "jean").await;
-        assert_eq!(asked_silently(&other, &wanted.with("prompt", "none")).await.error_at("bakery"), "login_required");
+        assert_eq!(
+            asked_silently(&other, &wanted.with("prompt", "none")).await.error_at("bakery"),
+            "login_required"
+        );
         let choice = other.authorize(&wanted.with("prompt", "consent")).await;
         let received = choice.choose("amandier").await.sign_in_as("jean").await.received();
         assert_eq!(received.error_at("bakery"), "login_required", "{name}");
@@ -219,7 +249,11 @@ async fn prompt_none_by_post_shows_nothing_either() {
     let hub = TestHub::start().await;
     let browser = signed_in(&hub, "angela").await;
     let request = silent("bakery");
-    let form = Form { action: "/api/v2/authorize".into(), fields: request.pairs().to_vec(), buttons: Vec::new() };
+    let form = Form {
+        action: "/api/v2/authorize".into(),
+        fields: request.pairs().to_vec(),
+        buttons: Vec::new(),
+    };
     // From another site no session cookie comes along; the hub's own redirect brings it.
     let received = browser.submit(&form).await.received();
     received.belongs_to("bakery");
@@ -231,8 +265,20 @@ async fn prompt_none_by_post_shows_nothing_either() {
 async fn two_persons_in_two_tabs_never_mix() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let angela = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
-    let jean = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_as("jean").await;
+    let angela = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
+    let jean = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("belvedere")
+        .await
+        .sign_in_as("jean")
+        .await;
     assert_eq!(angela.shown()["Family name at birth"], "DUBOIS");
     assert_eq!(jean.shown()["Family name at birth"], "LEFÈVRE");
     let jean = jean.consent().await.received();
@@ -245,7 +291,10 @@ async fn two_persons_in_two_tabs_never_mix() {
     let now = asked_silently(&browser, &silent("bakery")).await;
     assert_eq!(hub.family_name("bakery", &now).await, "DUBOIS");
     browser.plant_session(&session_of_jean);
-    assert_eq!(asked_silently(&browser, &silent("bakery")).await.error_at("bakery"), "login_required");
+    assert_eq!(
+        asked_silently(&browser, &silent("bakery")).await.error_at("bakery"),
+        "login_required"
+    );
 }
 
 #[actix_web::test]
@@ -263,7 +312,10 @@ async fn session_fixation_finds_nothing_to_fix() {
     for dead in [planted, first] {
         let attacker = hub.browser();
         attacker.plant_session(&dead);
-        assert_eq!(asked_silently(&attacker, &silent("bakery")).await.error_at("bakery"), "login_required");
+        assert_eq!(
+            asked_silently(&attacker, &silent("bakery")).await.error_at("bakery"),
+            "login_required"
+        );
     }
 }
 
@@ -271,7 +323,13 @@ async fn session_fixation_finds_nothing_to_fix() {
 async fn no_session_comes_to_be_before_a_login_has_finished() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     assert!(page.is_consent());
     assert_eq!(browser.session(), None);
     page.refuse().await;
@@ -283,14 +341,23 @@ async fn no_session_comes_to_be_before_a_login_has_finished() {
 async fn a_reused_authentication_keeps_its_methods_and_time() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery").with("claims", AMR)).await.choose("amandier").await;
-    let form = page.signing_in_as("angela").without("method").and("method", "pin").and("method", "sc");
+    let page = browser
+        .authorize(&Authorize::by("bakery").with("claims", AMR))
+        .await
+        .choose("amandier")
+        .await;
+    let form =
+        page.signing_in_as("angela").without("method").and("method", "pin").and("method", "sc");
     let first = hub.tokens("bakery", &browser.submit(&form).await.consent().await.received()).await;
     assert_eq!(first.id_token["amr"], serde_json::json!(["pin", "sc", "pop", "mfa", "hub"]));
     hub.advance(10 * MINUTE);
-    let second = browser.authorize(&reusing("library").with("claims", AMR)).await.consent().await.received();
+    let second =
+        browser.authorize(&reusing("library").with("claims", AMR)).await.consent().await.received();
     let second = hub.tokens("library", &second).await;
-    assert_eq!((&second.id_token["amr"], &second.id_token["auth_time"]), (&first.id_token["amr"], &first.id_token["auth_time"]));
+    assert_eq!(
+        (&second.id_token["amr"], &second.id_token["auth_time"]),
+        (&first.id_token["amr"], &first.id_token["auth_time"])
+    );
     let third = browser.authorize(&reusing("library")).await.consent().await.received();
     assert_eq!(hub.tokens("library", &third).await.id_token.get("amr"), None);
 }
@@ -300,11 +367,25 @@ async fn a_reused_authentication_keeps_its_methods_and_time() {
 async fn mfa_without_proof_is_dropped_and_counted_once_a_login() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery").with("claims", AMR)).await.choose("amandier").await;
-    let form = page.signing_in_as("angela").without("method").and("method", "pwd").and("method", "mfa");
+    let page = browser
+        .authorize(&Authorize::by("bakery").with("claims", AMR))
+        .await
+        .choose("amandier")
+        .await;
+    let form =
+        page.signing_in_as("angela").without("method").and("method", "pwd").and("method", "mfa");
     let received = browser.submit(&form).await.consent().await.received();
-    assert_eq!(hub.tokens("bakery", &received).await.id_token["amr"], serde_json::json!(["pwd", "hub"]));
-    browser.authorize(&reusing("library").with("claims", AMR)).await.consent().await.received().code();
+    assert_eq!(
+        hub.tokens("bakery", &received).await.id_token["amr"],
+        serde_json::json!(["pwd", "hub"])
+    );
+    browser
+        .authorize(&reusing("library").with("claims", AMR))
+        .await
+        .consent()
+        .await
+        .received()
+        .code();
     let counted = r#"passerelle_amr_dropped_total{connector="amandier",reason="mfa_unproven"} 1"#;
     assert!(hub.metrics.render().lines().any(|line| line == counted), "{}", hub.metrics.render());
 }

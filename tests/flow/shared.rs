@@ -32,7 +32,9 @@ fn reusing(service: &str) -> Authorize {
 }
 
 async fn userinfo_status(hub: &TestHub, token: &str) -> u16 {
-    let request = TestRequest::get().uri("/api/v2/userinfo").insert_header(("authorization", format!("Bearer {token}")));
+    let request = TestRequest::get()
+        .uri("/api/v2/userinfo")
+        .insert_header(("authorization", format!("Bearer {token}")));
     hub.send(request).await.status
 }
 
@@ -62,7 +64,9 @@ async fn any_hub_serves_any_request_of_a_login() {
         let second = page.consent().await.received();
         let second = hub.tokens("library", &second).await;
         sign_out(&hub, &first.raw_id_token, &browser).await;
-        for token in [&first.access_token, &second.access_token, &first.access_token, &second.access_token] {
+        for token in
+            [&first.access_token, &second.access_token, &first.access_token, &second.access_token]
+        {
             assert_eq!(userinfo_status(&hub, token).await, 401, "a token alive after logout");
         }
     }
@@ -77,7 +81,11 @@ async fn a_code_that_is_redeemed_at_every_hub_is_redeemed_once() {
     let tokens = hub.tokens("bakery", &received).await;
     for _ in 0..3 {
         assert_eq!(hub.redeem("bakery", received.code()).await.status, 400, "a second redemption");
-        assert_eq!(userinfo_status(&hub, &tokens.access_token).await, 401, "what a stolen code issued lives on");
+        assert_eq!(
+            userinfo_status(&hub, &tokens.access_token).await,
+            401,
+            "what a stolen code issued lives on"
+        );
     }
 }
 
@@ -94,7 +102,11 @@ async fn while_the_store_is_away_people_are_told_and_go_on_afterwards() {
     for _ in 0..12 {
         let page = newcomer.authorize(&Authorize::by("bakery")).await;
         assert_eq!(page.answer.status, 503, "{}", page.answer.body);
-        assert!(!page.answer.header("retry-after").is_empty() && page.answer.body.contains("Y500001"), "{}", page.answer.body);
+        assert!(
+            !page.answer.header("retry-after").is_empty() && page.answer.body.contains("Y500001"),
+            "{}",
+            page.answer.body
+        );
     }
     assert!(newcomer.logins().is_empty(), "no cookie of a login that is none");
     assert_eq!(server.keys(), before, "something half-done remains");
@@ -108,7 +120,10 @@ async fn while_the_store_is_away_people_are_told_and_go_on_afterwards() {
     };
     page.finish_as("angela").await;
     let received = choice.finish_as("angela").await;
-    assert!(hub.tokens("bakery", &received).await.id_token.contains_key("sub"), "the one that waited goes on");
+    assert!(
+        hub.tokens("bakery", &received).await.id_token.contains_key("sub"),
+        "the one that waited goes on"
+    );
 }
 
 #[actix_web::test]
@@ -116,13 +131,18 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
     let server = Server::start(&[]);
     let (hub, counted) = TestHub::several(2, &on(&server)).await;
     let largest = |kind: char| {
-        let of_kind = server.keys().into_iter().filter(|key| key.starts_with(&format!("passerelle:{kind}:")));
-        of_kind.map(|key| server.cli_text(&["MEMORY", "USAGE", &key]).parse::<u64>().unwrap()).max().unwrap()
+        let of_kind =
+            server.keys().into_iter().filter(|key| key.starts_with(&format!("passerelle:{kind}:")));
+        of_kind
+            .map(|key| server.cli_text(&["MEMORY", "USAGE", &key]).parse::<u64>().unwrap())
+            .max()
+            .unwrap()
     };
     let trips = || -> u64 {
         let count = |text: &str| -> u64 {
-            let of_verbs =
-                text.lines().filter(|line| line.contains("round_trip_duration_seconds_count") && !line.contains("ping"));
+            let of_verbs = text.lines().filter(|line| {
+                line.contains("round_trip_duration_seconds_count") && !line.contains("ping")
+            });
             let of_verbs = of_verbs.filter(|line| !line.contains("watch"));
             of_verbs.filter_map(|line| line.rsplit(' ').next()?.parse::<u64>().ok()).sum()
         };
@@ -153,20 +173,31 @@ async fn a_waiting_login_takes_little_room_and_a_step_few_round_trips() {
         before = *after;
     }
     let [session, code, token, family] = ['s', 'c', 't', 'f'].map(largest);
-    println!("whole login: {} calls; session {session} bytes, spent code {code}, token {token}, family {family}", before - start);
+    println!(
+        "whole login: {} calls; session {session} bytes, spent code {code}, token {token}, family {family}",
+        before - start
+    );
     // Also at the consent page, where it carries an identity.
-    assert!(told.iter().all(|(.., bytes)| *bytes <= 1024), "a waiting login takes under 1 KiB: {told:?}");
+    assert!(
+        told.iter().all(|(.., bytes)| *bytes <= 1024),
+        "a waiting login takes under 1 KiB: {told:?}"
+    );
     // Two of them are for the code of the sandbox page, which stands in for an identity provider.
     assert!(before - start <= 19, "calls in a whole login: {told:?}");
 }
 
 async fn administer(hub: &TestHub, node: usize, request: TestRequest) -> Answer {
-    hub.administer_at(node, request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}")))).await
+    hub.administer_at(
+        node,
+        request.insert_header(("authorization", format!("Bearer {ADMIN_TOKEN}"))),
+    )
+    .await
 }
 
 async fn block(hub: &TestHub, node: usize, connector: &str) -> Answer {
     let block = json!({ "connector": connector, "reason": "keys leaked" });
-    administer(hub, node, TestRequest::post().uri("/admin/blocks").set_payload(block.to_string())).await
+    administer(hub, node, TestRequest::post().uri("/admin/blocks").set_payload(block.to_string()))
+        .await
 }
 
 async fn listed(hub: &TestHub, node: usize) -> Value {
@@ -192,7 +223,11 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
     let sandbox = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let set: Value = serde_json::from_str(&block(&hub, 0, "amandier").await.body).unwrap();
     assert_eq!(set["kept"], true, "{set}");
-    assert_eq!(listed(&hub, 0).await["blocks"][0], set["block"], "at once on the one that was asked");
+    assert_eq!(
+        listed(&hub, 0).await["blocks"][0],
+        set["block"],
+        "at once on the one that was asked"
+    );
     agree_with(&hub, 0).await;
     // Each of these requests is another hub's.
     sandbox.sign_in_as("angela").await.told(403, "Y020150");
@@ -207,12 +242,16 @@ async fn a_block_set_at_one_hub_holds_at_all_of_them_and_outlives_them() {
         assert_eq!(listed(&hub, node).await["blocks"][0], set["block"], "before anybody is served");
     }
     let id = set["block"]["id"].as_str().unwrap();
-    let lifted = administer(&hub, 2, TestRequest::delete().uri(&format!("/admin/blocks/{id}"))).await;
+    let lifted =
+        administer(&hub, 2, TestRequest::delete().uri(&format!("/admin/blocks/{id}"))).await;
     assert_eq!(lifted.status, 200, "{}", lifted.body);
     agree_with(&hub, 2).await;
     let browser = hub.browser();
     for _ in 0..3 {
-        assert_eq!(browser.authorize(&Authorize::by("library")).await.offered(), ["amandier", "belvedere"]);
+        assert_eq!(
+            browser.authorize(&Authorize::by("library")).await.offered(),
+            ["amandier", "belvedere"]
+        );
     }
 }
 
@@ -227,7 +266,11 @@ async fn while_the_store_is_away_blocks_hold_and_none_is_set_by_halves() {
     for node in 0..3 {
         let refused = block(&hub, node, "belvedere").await;
         assert_eq!(refused.status, 503, "{}", refused.body);
-        assert!(refused.body.contains("Y500001") && refused.body.contains("nothing was changed"), "{}", refused.body);
+        assert!(
+            refused.body.contains("Y500001") && refused.body.contains("nothing was changed"),
+            "{}",
+            refused.body
+        );
         assert_eq!(listed(&hub, node).await, before);
         while !hub.degraded(node).contains_key("blocks") {
             sleep(Duration::from_millis(10)).await;
@@ -253,8 +296,12 @@ async fn a_callback_that_comes_to_every_hub_at_once_is_one_login_and_none_is_tol
         let browser = hub.browser();
         let callback = callback_of(&browser, "amandier", "angela").await;
         let answers = join_all((0..3).map(|_| browser.get(&callback))).await;
-        let led: Vec<(u16, &str)> = answers.iter().map(|answer| (answer.status, answer.header("location"))).collect();
-        assert!(led.iter().all(|(status, to)| *status == 303 && to.ends_with("/consent#")), "{led:?}");
+        let led: Vec<(u16, &str)> =
+            answers.iter().map(|answer| (answer.status, answer.header("location"))).collect();
+        assert!(
+            led.iter().all(|(status, to)| *status == 303 && to.ends_with("/consent#")),
+            "{led:?}"
+        );
         let page = browser.open(led[0].1.trim_end_matches('#')).await;
         assert!(page.is_consent(), "at {}: {}", page.url, page.heading());
         let received = page.consent().await.received();
@@ -271,7 +318,13 @@ async fn a_login_that_was_cut_short_at_its_last_write_leaves_no_former_session_a
     browser.authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let former = server.keys().into_iter().find(|key| key.starts_with("passerelle:s:")).unwrap();
     let bytes = server.get(&former);
-    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let yes = page.consenting("yes");
     let first = browser.submit(&yes).await.received();
     assert!(!server.keys().contains(&former), "whoever authenticates anew ends the session before");

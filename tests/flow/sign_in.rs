@@ -25,18 +25,31 @@ async fn the_page_says_whose_password_it_asks_for_and_keeps_none() {
     assert!(page.url.starts_with("/connectors/town/login?state="), "at {}", page.url);
     assert_eq!(page.heading(), "Sign in with “Town hall”");
     assert_eq!(page.answer.header("cache-control"), "no-store");
-    for part in ["autocomplete=\"username\"", "autocomplete=\"current-password\"", "the password that you use at “Town hall”"]
-    {
+    for part in [
+        "autocomplete=\"username\"",
+        "autocomplete=\"current-password\"",
+        "the password that you use at “Town hall”",
+    ] {
         assert!(page.answer.body.contains(part), "{part}");
     }
-    let form = page.form("/connectors/town/login").with("username", "\"ada\"").with("password", "hunter22");
+    let form = page
+        .form("/connectors/town/login")
+        .with("username", "\"ada\"")
+        .with("password", "hunter22");
     let failed = browser.submit(&form).await;
     assert_eq!(failed.answer.status, 502);
-    assert!(failed.answer.body.contains("Y020003") && failed.answer.body.contains("&#34;ada&#34;"), "{}", failed.answer.body);
+    assert!(
+        failed.answer.body.contains("Y020003") && failed.answer.body.contains("&#34;ada&#34;"),
+        "{}",
+        failed.answer.body
+    );
     assert!(!failed.answer.body.contains("hunter22"));
     let empty = browser.submit(&form.with("password", "")).await;
     assert_eq!(empty.answer.status, 400);
-    assert!(empty.answer.body.contains("aria-invalid=\"true\" aria-describedby=\"trouble\""), "told at the fields");
+    assert!(
+        empty.answer.body.contains("aria-invalid=\"true\" aria-describedby=\"trouble\""),
+        "told at the fields"
+    );
     // Another account is one step away, and the same login goes on there.
     let back = empty.links().into_iter().find(|link| link.contains("/interaction/")).unwrap();
     let choice = browser.open(&back).await;
@@ -56,12 +69,21 @@ async fn a_password_form_of_another_site_login_or_attempt_is_refused() {
     // The token of another form of this login, and of another attempt in it.
     let choice = browser.open(&address).await;
     let other = choice.form("/provider").field("csrf").to_owned();
-    assert!(browser.submit(&form.clone().with("csrf", &other)).await.answer.body.contains("Y470002"));
+    assert!(
+        browser.submit(&form.clone().with("csrf", &other)).await.answer.body.contains("Y470002")
+    );
     let second = choice.choose("town").await.form("/connectors/town/login");
     assert_ne!(second.field("state"), form.field("state"));
-    let stale = second.clone().with("csrf", form.field("csrf")).with("username", "ada").with("password", "x");
+    let stale = second
+        .clone()
+        .with("csrf", form.field("csrf"))
+        .with("username", "ada")
+        .with("password", "x");
     assert!(browser.submit(&stale).await.answer.body.contains("Y470002"));
-    assert!(browser.submit(&form).await.is_choice(), "the form of a closed attempt leads back to where the login stands");
+    assert!(
+        browser.submit(&form).await.is_choice(),
+        "the form of a closed attempt leads back to where the login stands"
+    );
     // Another browser gets no further than any other step of this login would.
     let stranger = hub.browser();
     assert!(stranger.submit(&form).await.answer.body.contains("Y420002"));
@@ -69,7 +91,11 @@ async fn a_password_form_of_another_site_login_or_attempt_is_refused() {
     // A kind that has no such page has none by this address either.
     let state = form.field("state").to_owned();
     for connector in ["belvedere", "nobody"] {
-        assert_eq!(browser.get(&format!("/connectors/{connector}/login?state={state}")).await.status, 404, "{connector}");
+        assert_eq!(
+            browser.get(&format!("/connectors/{connector}/login?state={state}")).await.status,
+            404,
+            "{connector}"
+        );
     }
     assert_eq!(browser.get("/connectors/town/login").await.status, 400);
 }
@@ -86,6 +112,10 @@ async fn a_login_that_is_over_asks_for_no_password() {
     choice.cancel().await.received();
     for answer in [browser.get(&page.url).await, browser.post(&form, Some("same-origin")).await] {
         assert_eq!(answer.status, 303);
-        assert!(answer.header("location").starts_with("/api/v2/interaction/"), "{}", answer.header("location"));
+        assert!(
+            answer.header("location").starts_with("/api/v2/interaction/"),
+            "{}",
+            answer.header("location")
+        );
     }
 }

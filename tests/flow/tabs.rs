@@ -21,7 +21,10 @@ async fn of_ten_tabs_eight_finish_and_two_are_told_why() {
     let eight = tabs.split_off(2);
     for (n, tab) in tabs.into_iter().enumerate() {
         let page = tab.choose("amandier").await.told(409, "Y420007");
-        assert!(page.links().is_empty() && page.forms().is_empty(), "tab {n}: its cookie went with the login");
+        assert!(
+            page.links().is_empty() && page.forms().is_empty(),
+            "tab {n}: its cookie went with the login"
+        );
     }
     assert_eq!(browser.logins().len(), 8, "those of closed logins are expired");
     for (n, tab) in eight.into_iter().enumerate() {
@@ -60,7 +63,11 @@ async fn the_way_on_leads_to_where_the_login_stands() {
     assert!(browser.open(&consent.url).await.is_consent(), "a reload");
     let consent_page = consent.url.clone();
     let received = consent.consent().await.received();
-    assert_eq!(browser.open(&address).await.received(), received, "the answer that may have got lost, while it is good");
+    assert_eq!(
+        browser.open(&address).await.received(),
+        received,
+        "the answer that may have got lost, while it is good"
+    );
     hub.tokens("bakery", &received).await;
     for page in [&address, &consent_page] {
         let page = browser.open(page).await.told(409, "Y420005");
@@ -75,7 +82,13 @@ async fn cancel_and_refusal_are_told_to_the_service() {
     let received = browser.authorize(&Authorize::by("bakery")).await.cancel().await.received();
     assert_eq!(received.error_at("bakery"), "access_denied");
     assert_eq!(received.fields["error_description"], "The user's authentication was aborted.");
-    let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let (yes, no) = (consent.consenting("yes"), consent.consenting("no"));
     let received = browser.submit(&no).await.received();
     assert_eq!(received.error_at("bakery"), "access_denied");
@@ -88,13 +101,23 @@ async fn cancel_and_refusal_are_told_to_the_service() {
 async fn a_double_click_gets_the_same_code_while_it_lives() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let yes = consent.consenting("yes");
     let first = browser.submit(&yes).await.received();
     let session = browser.session().unwrap();
     assert_eq!(browser.submit(&yes).await.received(), first);
     assert_eq!(browser.session().unwrap(), session);
-    assert_eq!(browser.submit(&consent.consenting("no")).await.received(), first, "a no after the yes takes nothing back");
+    assert_eq!(
+        browser.submit(&consent.consenting("no")).await.received(),
+        first,
+        "a no after the yes takes nothing back"
+    );
     hub.tokens("bakery", &first).await;
     let page = browser.submit(&yes).await.told(409, "Y420005");
     assert_eq!(page.links(), [home_page("bakery")]);
@@ -104,7 +127,13 @@ async fn a_double_click_gets_the_same_code_while_it_lives() {
 async fn a_double_click_after_the_codes_life_is_already_done() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let yes = consent.consenting("yes");
     let first = browser.submit(&yes).await.received();
     hub.advance(Duration::from_millis(29_999));
@@ -117,7 +146,13 @@ async fn a_double_click_after_the_codes_life_is_already_done() {
 async fn two_clicks_at_once_get_one_code() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let consent = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let yes = consent.consenting("yes");
     let click = || browser.post(&yes, Some("same-origin"));
     let answers = join3(click(), click(), click()).await;
@@ -160,7 +195,9 @@ async fn popups_130_that_only_begin_leave_16_cookies_and_the_newest_finishes() {
     let browser = hub.browser();
     let mut last = String::new();
     for n in 0..130 {
-        let answer = browser.get(&Authorize::by("bakery").with("state", &format!("{STATE}-{n}")).url()).await;
+        let answer = browser
+            .get(&Authorize::by("bakery").with("state", &format!("{STATE}-{n}")).url())
+            .await;
         last = answer.header("location").to_owned();
         assert!(browser.logins().len() <= 16, "{} after {n}", browser.logins().len());
     }
@@ -174,7 +211,10 @@ async fn several_logins_of_one_browser_each_get_their_own_callback() {
     let browser = hub.browser();
     let mut sandboxes = Vec::new();
     for service in ["bakery", "clinic", "library"] {
-        sandboxes.push((service, browser.authorize(&Authorize::by(service)).await.choose("amandier").await));
+        sandboxes.push((
+            service,
+            browser.authorize(&Authorize::by(service)).await.choose("amandier").await,
+        ));
     }
     for (service, sandbox) in sandboxes.into_iter().rev() {
         let page = sandbox.sign_in_as("angela").await;

@@ -134,12 +134,14 @@ async fn one_that_hangs_takes_no_place_from_logins_through_another() {
     sick.0.hangs.store(true, Ordering::SeqCst);
     let file = sick.start("limits = { calls = 3, queue = 0 }").await;
     // As many places as that identity provider may have calls.
-    let hub = TestHub::with_files("limits.steps_in_flight = 3", &[("connectors/sick.toml", file)]).await;
+    let hub =
+        TestHub::with_files("limits.steps_in_flight = 3", &[("connectors/sick.toml", file)]).await;
     let held = [hub.browser(), hub.browser(), hub.browser()];
     let (fourth, other, late) = (hub.browser(), hub.browser(), hub.browser());
     let back = [leave(&held[0]).await, leave(&held[1]).await, leave(&held[2]).await];
     let fourth_back = leave(&fourth).await;
-    let all = async || tokio::join!(held[0].get(&back[0]), held[1].get(&back[1]), held[2].get(&back[2]));
+    let all =
+        async || tokio::join!(held[0].get(&back[0]), held[1].get(&back[1]), held[2].get(&back[2]));
 
     let hanging = async {
         let pages = all().await;
@@ -150,8 +152,19 @@ async fn one_that_hangs_takes_no_place_from_logins_through_another() {
     let meanwhile = async {
         sick.has_got(3).await;
         // Its limit is its own: a fourth is told at once, and nobody else notices anything.
-        fourth.open(&fourth_back).await.told(200, "Y020011").finish_as("angela").await.belongs_to("bakery");
-        other.authorize(&Authorize::by("library")).await.finish_as("jean").await.belongs_to("library");
+        fourth
+            .open(&fourth_back)
+            .await
+            .told(200, "Y020011")
+            .finish_as("angela")
+            .await
+            .belongs_to("bakery");
+        other
+            .authorize(&Authorize::by("library"))
+            .await
+            .finish_as("jean")
+            .await
+            .belongs_to("library");
         // People reload what does not come, and wait for the same answer; they keep no place either.
         let look = async {
             for _ in 0..500 {
@@ -160,7 +173,11 @@ async fn one_that_hangs_takes_no_place_from_logins_through_another() {
                 }
             }
             assert!(!sick.0.is_over.load(Ordering::SeqCst));
-            late.authorize(&Authorize::by("library")).await.finish_as("jean").await.belongs_to("library");
+            late.authorize(&Authorize::by("library"))
+                .await
+                .finish_as("jean")
+                .await
+                .belongs_to("library");
             sick.0.release.notify_waiters();
         };
         tokio::join!(all(), look).0
@@ -173,7 +190,11 @@ async fn one_that_hangs_takes_no_place_from_logins_through_another() {
         let page = browser.open(back).await;
         // On a machine that is slow enough, its time is up before it is let go.
         let code = page.code();
-        assert!(page.is_choice() && ["Y020005", "Y020004"].contains(&code.as_str()), "{code} at {}", page.url);
+        assert!(
+            page.is_choice() && ["Y020005", "Y020004"].contains(&code.as_str()),
+            "{code} at {}",
+            page.url
+        );
     }
     assert_eq!(sick.0.codes.load(Ordering::SeqCst), 3, "a code is sent once");
 }
@@ -187,7 +208,8 @@ async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
         super::federation::put(folder, "connectors/sick.toml", file.as_bytes());
         let path = folder.join("passerelle.toml");
         let settings = std::fs::read_to_string(&path).unwrap();
-        let former = settings.lines().find(|line| line.starts_with("choice.order")).unwrap().to_owned();
+        let former =
+            settings.lines().find(|line| line.starts_with("choice.order")).unwrap().to_owned();
         std::fs::write(&path, settings.replace(&former, order)).unwrap();
     })
     .await;
@@ -219,12 +241,21 @@ async fn one_that_fails_is_greyed_and_last_and_offered_again_after_a_pause() {
 
     let page = look().await;
     assert_eq!(page.offered(), ["amandier", "belvedere"]);
-    assert!(page.answer.body.contains("<span>Sick account</span><span class=\"small quiet\">Out of order at the moment</span>"));
-    let (closed, failing) = (page.answer.body.find("Closed account"), page.answer.body.find("Sick account"));
+    assert!(page.answer.body.contains(
+        "<span>Sick account</span><span class=\"small quiet\">Out of order at the moment</span>"
+    ));
+    let (closed, failing) =
+        (page.answer.body.find("Closed account"), page.answer.body.find("Sick account"));
     assert!(closed < failing, "it is last");
     // By hand, or by the service provider's hint, it is told at once.
     let by_hand = page.form("/provider").with("provider", "sick");
-    browser.submit(&by_hand).await.told(200, "Y020100").finish_as("angela").await.belongs_to("bakery");
+    browser
+        .submit(&by_hand)
+        .await
+        .told(200, "Y020100")
+        .finish_as("angela")
+        .await
+        .belongs_to("bakery");
     let hinted = hub.browser();
     let page = hinted.authorize(&Authorize::by("bakery").with("idp_hint", "sick")).await;
     assert_eq!(page.received().error_at("bakery"), "temporarily_unavailable");

@@ -77,13 +77,20 @@ impl Walk {
         assert!(page.answer.status < 500, "{} at {}", page.answer.status, page.url);
         if !page.url.starts_with('/') {
             let received = page.received();
-            let what = format!("{:?} {:?}", received.fields.get("code"), received.fields.get("error_description"));
+            let what = format!(
+                "{:?} {:?}",
+                received.fields.get("code"),
+                received.fields.get("error_description")
+            );
             self.answers.entry(received.fields["state"].clone()).or_default().insert(what);
             self.received.push(received);
             return;
         }
         if page.is_consent() {
-            self.shown.entry(page.url.clone()).or_default().insert(page.shown()["Family name at birth"].clone());
+            self.shown
+                .entry(page.url.clone())
+                .or_default()
+                .insert(page.shown()["Family name at birth"].clone());
         }
         for form in page.forms() {
             // Ends are everywhere; most walks shall get further.
@@ -97,7 +104,9 @@ impl Walk {
             } else if form.buttons.is_empty() {
                 self.seen.push(Step::Submit(form.clone()));
             }
-            for (name, value) in form.buttons.iter().filter(|(_, value)| value != "no" || dice.throw(4) == 0) {
+            for (name, value) in
+                form.buttons.iter().filter(|(_, value)| value != "no" || dice.throw(4) == 0)
+            {
                 self.seen.push(Step::Submit(form.clone().with(name, value)));
             }
         }
@@ -112,8 +121,11 @@ impl Walk {
         for (page, names) in &self.shown {
             assert_eq!(names.len(), 1, "walk {seed}, {page}: {names:?}");
         }
-        let codes: BTreeMap<&str, &Received> =
-            self.received.iter().filter_map(|one| Some((one.fields.get("code")?.as_str(), one))).collect();
+        let codes: BTreeMap<&str, &Received> = self
+            .received
+            .iter()
+            .filter_map(|one| Some((one.fields.get("code")?.as_str(), one)))
+            .collect();
         let mut delivered: Vec<String> = Vec::new();
         for received in codes.values() {
             delivered.push(hub.family_name("bakery", received).await);
@@ -121,7 +133,9 @@ impl Walk {
         let mut shown: Vec<&String> = self.shown.values().flatten().collect();
         for name in &delivered {
             let place = shown.iter().position(|one| *one == name);
-            shown.remove(place.unwrap_or_else(|| panic!("walk {seed}: {name} was delivered and on no page")));
+            shown.remove(
+                place.unwrap_or_else(|| panic!("walk {seed}: {name} was delivered and on no page")),
+            );
         }
         codes.len()
     }

@@ -33,7 +33,11 @@ impl Log {
     fn begin() -> Self {
         let bytes = Bytes::default();
         let writer = bytes.clone();
-        let subscriber = tracing_subscriber::fmt().json().flatten_event(true).with_writer(move || writer.clone()).finish();
+        let subscriber = tracing_subscriber::fmt()
+            .json()
+            .flatten_event(true)
+            .with_writer(move || writer.clone())
+            .finish();
         Self { bytes, _guard: tracing::subscriber::set_default(subscriber) }
     }
 
@@ -42,7 +46,11 @@ impl Log {
         let bytes = std::mem::take(&mut *self.bytes.0.lock().unwrap());
         let lines = String::from_utf8(bytes).unwrap();
         let lines = lines.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
-        lines.filter(|line| line["target"].as_str().is_some_and(|target| target.starts_with("passerelle"))).collect()
+        lines
+            .filter(|line| {
+                line["target"].as_str().is_some_and(|target| target.starts_with("passerelle"))
+            })
+            .collect()
     }
 }
 
@@ -50,7 +58,13 @@ impl Log {
 async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let page = browser
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let received = page.consent().await.received();
     let log = Log::begin();
 
@@ -58,16 +72,23 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
         let body = format!(
             "grant_type=authorization_code&client_id={service}&client_secret={secret}&code={}&redirect_uri={}",
             received.code(),
-            url::form_urlencoded::byte_serialize(redirect_uri("bakery").as_bytes()).collect::<String>()
+            url::form_urlencoded::byte_serialize(redirect_uri("bakery").as_bytes())
+                .collect::<String>()
         );
         let form = ("content-type", "application/x-www-form-urlencoded");
-        let request = actix_web::test::TestRequest::post().uri("/api/v2/token").insert_header(form).set_payload(body);
+        let request = actix_web::test::TestRequest::post()
+            .uri("/api/v2/token")
+            .insert_header(form)
+            .set_payload(body);
         hub.send(request).await.status
     };
     assert_eq!(ask("bakery", "a-wrong-secret").await, 401);
     let lines = log.taken();
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
-    assert_eq!((&line["code"], &line["client_id"]), (&Value::from("Y041002"), &Value::from("bakery")));
+    assert_eq!(
+        (&line["code"], &line["client_id"]),
+        (&Value::from("Y041002"), &Value::from("bakery"))
+    );
     assert_eq!(line["reason"], "the secret is none of its secrets");
 
     assert_eq!(ask("a-name-that-nobody-has", "a-wrong-secret").await, 401);
@@ -81,7 +102,10 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
     assert_eq!(ask("library", &SECRET.replace(' ', "+")).await, 400);
     let lines = log.taken();
     let [line] = lines.as_slice() else { panic!("{lines:?}") };
-    assert_eq!((&line["code"], &line["client_id"]), (&Value::from("Y042003"), &Value::from("library")));
+    assert_eq!(
+        (&line["code"], &line["client_id"]),
+        (&Value::from("Y042003"), &Value::from("library"))
+    );
 
     let metrics = hub.metrics.render();
     for told in [
@@ -89,7 +113,10 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
         r#"client="(not known)",reason="Y041050""#,
         r#"client="library",reason="Y042003""#,
     ] {
-        assert!(metrics.contains(&format!("passerelle_token_refusals_total{{{told}}} 1\n")), "{told} is missing in\n{metrics}");
+        assert!(
+            metrics.contains(&format!("passerelle_token_refusals_total{{{told}}} 1\n")),
+            "{told} is missing in\n{metrics}"
+        );
     }
 }
 
@@ -97,7 +124,9 @@ async fn a_client_that_is_not_believed_is_one_line_with_its_id_and_the_reason() 
 async fn so_is_whoever_is_not_believed_at_introspection_and_revocation() {
     let hub = super::introspection::hub().await;
     let log = Log::begin();
-    for (path, client_id, code) in [("checktoken", "archive", "Y330004"), ("token/revocation", "bakery", "Y041002")] {
+    for (path, client_id, code) in
+        [("checktoken", "archive", "Y330004"), ("token/revocation", "bakery", "Y041002")]
+    {
         let body = format!("client_id={client_id}&client_secret=a-wrong-secret&token=some");
         let form = ("content-type", "application/x-www-form-urlencoded");
         let request = actix_web::test::TestRequest::post().uri(&format!("/api/v2/{path}"));
@@ -122,11 +151,17 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_mended() {
         let lines = log.taken();
         lines.into_iter().filter(|line| line.get("file").is_some()).collect::<Vec<_>>()
     };
-    for (bad, told) in [("name = 3\nlevels = 4\n[kind.nonsense]\n", "kind.nonsense"), ("name = \n", "is not valid TOML")] {
+    for (bad, told) in [
+        ("name = 3\nlevels = 4\n[kind.nonsense]\n", "kind.nonsense"),
+        ("name = \n", "is not valid TOML"),
+    ] {
         std::fs::write(&file, bad).unwrap();
         let lines = read().await;
         let [line] = lines.as_slice() else { panic!("{lines:?}") };
-        assert_eq!((&line["level"], &line["file"]), (&Value::from("ERROR"), &Value::from(file.display().to_string())));
+        assert_eq!(
+            (&line["level"], &line["file"]),
+            (&Value::from("ERROR"), &Value::from(file.display().to_string()))
+        );
         assert!(line["fault"].as_str().unwrap().contains(told), "{line}");
         assert_eq!(read().await, [] as [Value; 0]);
     }
@@ -138,7 +173,12 @@ async fn a_bad_file_is_one_line_when_it_turns_bad_and_one_when_it_is_mended() {
     std::fs::write(&settings, std::fs::read_to_string(&settings).unwrap() + "# another\n").unwrap();
     hub.reread().await;
     let lines = log.taken();
-    assert!(lines.iter().any(|line| line["message"].as_str().unwrap().contains("passerelle.toml has changed")), "{lines:?}");
+    assert!(
+        lines
+            .iter()
+            .any(|line| line["message"].as_str().unwrap().contains("passerelle.toml has changed")),
+        "{lines:?}"
+    );
 }
 
 #[actix_web::test]
@@ -154,7 +194,10 @@ async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still
     let once = |what: &str| {
         let lines = log.taken();
         let [line] = lines.as_slice() else { panic!("{lines:?}") };
-        assert_eq!((&line["level"], &line["client_id"]), (&Value::from("WARN"), &Value::from("vault")));
+        assert_eq!(
+            (&line["level"], &line["client_id"]),
+            (&Value::from("WARN"), &Value::from("vault"))
+        );
         assert!(line["fault"].as_str().unwrap().contains("503"), "{line}");
         assert!(line["message"].as_str().unwrap().contains(what), "{line}");
     };
@@ -175,7 +218,9 @@ async fn keys_that_can_not_be_fetched_are_one_line_and_a_gauge_that_stands_still
     assert_eq!(fetched().to_bits(), before.to_bits());
     let metrics = hub.metrics.render();
     for (outcome, times) in [("bad_status", 2), ("ok", 1)] {
-        let line = format!("passerelle_client_key_fetches_total{{client=\"vault\",outcome=\"{outcome}\"}} {times}\n");
+        let line = format!(
+            "passerelle_client_key_fetches_total{{client=\"vault\",outcome=\"{outcome}\"}} {times}\n"
+        );
         assert!(metrics.contains(&line), "{line} is missing in\n{metrics}");
     }
 }
@@ -190,7 +235,9 @@ async fn a_proxy_that_the_configuration_does_not_name_is_one_line_without_an_add
     }
     let lines = log.taken();
     assert!(!format!("{lines:?}").contains("203.0.113"), "{lines:?}");
-    let is_advice = |line: &&Value| line["message"].as_str().is_some_and(|message| message.contains("public.trusted_proxies"));
+    let is_advice = |line: &&Value| {
+        line["message"].as_str().is_some_and(|message| message.contains("public.trusted_proxies"))
+    };
     let advice: Vec<&Value> = lines.iter().filter(is_advice).collect();
     assert_eq!(advice.len(), 1, "{lines:?}");
     assert_eq!(advice[0]["level"], "WARN");

@@ -71,7 +71,13 @@ async fn every_person_of_the_sandbox_but_the_unknown_one_can_sign_in() {
     let hub = TestHub::start().await;
     for person in ["angela", "jean", "maria", "mamadou", "marie-charlotte"] {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::by("bakery")).await.choose("belvedere").await.sign_in_as(person).await;
+        let page = browser
+            .authorize(&Authorize::by("bakery"))
+            .await
+            .choose("belvedere")
+            .await
+            .sign_in_as(person)
+            .await;
         assert!(page.is_consent(), "{person} at {}: {:?}", page.url, page.references());
     }
 }
@@ -80,11 +86,21 @@ async fn every_person_of_the_sandbox_but_the_unknown_one_can_sign_in() {
 async fn one_person_has_one_sub_at_a_service_and_another_at_the_next() {
     let hub = TestHub::start().await;
     let mut subs = Vec::new();
-    for (service, connector) in [("bakery", "amandier"), ("bakery", "belvedere"), ("library", "amandier")] {
+    for (service, connector) in
+        [("bakery", "amandier"), ("bakery", "belvedere"), ("library", "amandier")]
+    {
         let browser = hub.browser();
-        let page = browser.authorize(&Authorize::by(service)).await.choose(connector).await.sign_in_as("angela").await;
+        let page = browser
+            .authorize(&Authorize::by(service))
+            .await
+            .choose(connector)
+            .await
+            .sign_in_as("angela")
+            .await;
         let received = page.consent().await.received();
-        subs.push(hub.tokens(service, &received).await.id_token["sub"].as_str().unwrap().to_owned());
+        subs.push(
+            hub.tokens(service, &received).await.id_token["sub"].as_str().unwrap().to_owned(),
+        );
     }
     assert_eq!(subs[0], subs[1]);
     assert_ne!(subs[0], subs[2]);
@@ -97,13 +113,18 @@ async fn state_comes_back_byte_for_byte() {
     let request = Authorize::by("bakery").with("state", &state);
     for mode in ["query", "form_post"] {
         let browser = hub.browser();
-        let page = browser.authorize(&request.with("response_mode", mode)).await.choose("amandier").await;
+        let page =
+            browser.authorize(&request.with("response_mode", mode)).await.choose("amandier").await;
         let page = page.sign_in_as("angela").await.consent().await;
         let received = if mode == "query" { page.received() } else { page.received_by_post() };
         assert_eq!(received.fields["state"], state, "{mode}");
         let page = browser.authorize(&request.with("response_mode", mode)).await.cancel().await;
         let received = if mode == "query" { page.received() } else { page.received_by_post() };
-        assert_eq!((&received.fields["state"], received.fields["error"].as_str()), (&state, "access_denied"), "{mode}");
+        assert_eq!(
+            (&received.fields["state"], received.fields["error"].as_str()),
+            (&state, "access_denied"),
+            "{mode}"
+        );
     }
 }
 
@@ -112,7 +133,15 @@ async fn form_post_carries_the_answer_in_a_form() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let request = Authorize::by("bakery").with("response_mode", "form_post");
-    let page = browser.authorize(&request).await.choose("amandier").await.sign_in_as("angela").await.consent().await;
+    let page = browser
+        .authorize(&request)
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await
+        .consent()
+        .await;
     let received = page.received_by_post();
     received.belongs_to("bakery");
     assert_eq!(received.fields.keys().collect::<Vec<_>>(), ["code", "iss", "state"]);
@@ -152,7 +181,11 @@ async fn a_post_from_the_service_begins_a_login_too() {
     let hub = TestHub::start().await;
     let browser = hub.browser();
     let request = Authorize::by("bakery");
-    let form = super::markup::Form { action: "/api/v2/authorize".into(), fields: request.pairs().to_vec(), buttons: Vec::new() };
+    let form = super::markup::Form {
+        action: "/api/v2/authorize".into(),
+        fields: request.pairs().to_vec(),
+        buttons: Vec::new(),
+    };
     let answer = browser.post(&form, Some("cross-site")).await;
     assert_eq!(answer.status, 303);
     let received = browser.open(answer.header("location")).await.finish_as("angela").await;

@@ -15,12 +15,16 @@ use super::service::Authorize;
 const AUDITED: &str = "[audit]\nsink = \"file\"\n";
 
 /// What the personas of the sandbox are called and born.
-const CANARIES: &[&str] = &["angela", "dubois", "Angela", "DUBOIS", "1962-08-24", "75107", "Claire"];
+const CANARIES: &[&str] =
+    &["angela", "dubois", "Angela", "DUBOIS", "1962-08-24", "75107", "Claire"];
 
 impl TestHub {
     async fn look(&self, path: &str, headers: &[(&'static str, &str)]) -> Answer {
         let request = TestRequest::get().uri(path);
-        self.administer(headers.iter().fold(request, |request, header| request.insert_header(*header))).await
+        self.administer(
+            headers.iter().fold(request, |request, header| request.insert_header(*header)),
+        )
+        .await
     }
 
     async fn told<T: serde::de::DeserializeOwned>(&self, path: &str) -> T {
@@ -43,21 +47,38 @@ impl TestHub {
     }
 
     async fn sign_in(&self, token: &str, next: &str, site: &str) -> Answer {
-        let body = Serializer::new(String::new()).append_pair("token", token).append_pair("next", next).finish();
-        let request = TestRequest::post().uri("/admin/sign-in").insert_header(("sec-fetch-site", site));
-        self.administer(request.insert_header(("content-type", "application/x-www-form-urlencoded")).set_payload(body)).await
+        let body = Serializer::new(String::new())
+            .append_pair("token", token)
+            .append_pair("next", next)
+            .finish();
+        let request =
+            TestRequest::post().uri("/admin/sign-in").insert_header(("sec-fetch-site", site));
+        self.administer(
+            request
+                .insert_header(("content-type", "application/x-www-form-urlencoded"))
+                .set_payload(body),
+        )
+        .await
     }
 
     /// The cookie of a browser that signed in.
     async fn operator(&self) -> String {
         let answer = self.sign_in(ADMIN_TOKEN, "/admin/", "same-origin").await;
         assert_eq!((answer.status, answer.header("location")), (303, "/admin/"));
-        assert_eq!(answer.header("cache-control"), "no-store", "a cache that keeps it lets others in");
+        assert_eq!(
+            answer.header("cache-control"),
+            "no-store",
+            "a cache that keeps it lets others in"
+        );
         answer.header("set-cookie").split(';').next().unwrap().to_owned()
     }
 
     async fn page(&self, path: &str, cookie: &str) -> Answer {
-        self.look(path, &[("accept", "text/html"), ("cookie", cookie), ("sec-fetch-site", "same-origin")]).await
+        self.look(
+            path,
+            &[("accept", "text/html"), ("cookie", cookie), ("sec-fetch-site", "same-origin")],
+        )
+        .await
     }
 }
 
@@ -92,7 +113,11 @@ async fn a_failed_login_is_found_by_the_code_on_the_screen() {
 async fn a_login_that_ended_well_is_told_to_its_token_and_nothing_of_the_person() {
     let hub = TestHub::with(AUDITED).await;
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.choose("amandier").await;
+    let page = browser
+        .authorize(&Authorize::by("bakery").with("prompt", "consent"))
+        .await
+        .choose("amandier")
+        .await;
     let page = page.sign_in_as("angela").await;
     let live: Status = hub.told("/admin/status").await;
     assert_eq!((live.live.consenting, live.live.choosing), (1, 0));
@@ -104,21 +129,38 @@ async fn a_login_that_ended_well_is_told_to_its_token_and_nothing_of_the_person(
     let cookie = hub.operator().await;
 
     // The person has no error page: the audit log and the service provider's own questions name the login.
-    let text = hub.look("/admin/status", &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await.body;
+    let text = hub
+        .look("/admin/status", &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))])
+        .await
+        .body;
     let support_id = hub.last_support_id();
     let told = hub.login_of(&support_id).await;
-    let names = ["consent_given", "information_continued", "code_issued", "token_issued", "userinfo_told"];
-    assert!(names.iter().filter(|name| events(&told).contains(name)).count() >= 4, "{:?}", events(&told));
+    let names =
+        ["consent_given", "information_continued", "code_issued", "token_issued", "userinfo_told"];
+    assert!(
+        names.iter().filter(|name| events(&told).contains(name)).count() >= 4,
+        "{:?}",
+        events(&told)
+    );
     assert_eq!((told.state.as_str(), told.refusal.is_none()), ("granted", true));
     assert!(told.level_obtained.is_some());
     let sub = tokens.id_token["sub"].as_str().unwrap();
-    for path in ["/admin/".to_owned(), "/admin/config".to_owned(), format!("/admin/logins/{support_id}")] {
+    for path in
+        ["/admin/".to_owned(), "/admin/config".to_owned(), format!("/admin/logins/{support_id}")]
+    {
         let page = hub.page(&path, &cookie).await;
         assert_eq!(page.status, 200, "{path}");
-        let json = hub.look(&path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await.body;
+        let json =
+            hub.look(&path, &[("authorization", &format!("Bearer {ADMIN_TOKEN}"))]).await.body;
         for body in [&page.body, &json, &text] {
             let code = received.code();
-            for secret in CANARIES.iter().copied().chain([sub, SECRET, ADMIN_TOKEN, &tokens.access_token, code]) {
+            for secret in CANARIES.iter().copied().chain([
+                sub,
+                SECRET,
+                ADMIN_TOKEN,
+                &tokens.access_token,
+                code,
+            ]) {
                 assert!(!body.contains(secret), "{path} tells {secret}");
             }
             assert!(!body.contains("a subject key of more than"), "{path}");
@@ -136,7 +178,10 @@ async fn a_request_that_never_became_a_login_is_found_too() {
         let browser = hub.browser();
         let page = browser.open(&request.url()).await;
         let told = hub.login_of(&page.support_id()).await;
-        assert_eq!((told.state.as_str(), events(&told)), ("no login", vec!["authorization_refused"]));
+        assert_eq!(
+            (told.state.as_str(), events(&told)),
+            ("no login", vec!["authorization_refused"])
+        );
         assert_eq!(told.refusal.map(|refusal| refusal.code).as_deref(), Some(code));
     }
 }
@@ -158,12 +203,21 @@ async fn an_abandoned_login_is_told_as_expired_and_not_counted() {
 #[actix_web::test]
 async fn a_stranger_on_the_public_listener_finds_no_window() {
     let hub = TestHub::start().await;
-    for path in ["/admin", "/admin/", "/admin/status", "/admin/config", "/admin/logins/0123456789AB", "/admin/sign-in", "/readyz"]
-    {
+    for path in [
+        "/admin",
+        "/admin/",
+        "/admin/status",
+        "/admin/config",
+        "/admin/logins/0123456789AB",
+        "/admin/sign-in",
+        "/readyz",
+    ] {
         let bearer = ("authorization", format!("Bearer {ADMIN_TOKEN}"));
         let answer = hub.send(TestRequest::get().uri(path).insert_header(bearer)).await;
         assert_eq!(answer.status, 404, "{path}");
-        let answer = hub.send(TestRequest::post().uri(path).set_payload(format!("token={ADMIN_TOKEN}"))).await;
+        let answer = hub
+            .send(TestRequest::post().uri(path).set_payload(format!("token={ADMIN_TOKEN}")))
+            .await;
         assert!(answer.status >= 400 && answer.header("set-cookie").is_empty(), "{path}");
     }
 }
@@ -180,7 +234,9 @@ async fn a_support_id_is_worth_nothing_without_the_token() {
     assert_eq!(wrong.status, 401);
     let form = hub.look(&path, &[("accept", "text/html")]).await;
     assert_eq!(form.status, 401);
-    assert!(form.body.contains("private.admin_token") && !form.body.contains("authorization_refused"));
+    assert!(
+        form.body.contains("private.admin_token") && !form.body.contains("authorization_refused")
+    );
     // Known or not, a stranger sees the same.
     let unknown = hub.look("/admin/logins/ZZZZZZZZZZZZ", &[]).await;
     assert_eq!((unknown.status, unknown.body), (bare.status, bare.body));
@@ -207,13 +263,17 @@ async fn a_cross_site_request_can_not_use_an_operators_cookie() {
     let cookie = hub.operator().await;
     assert_eq!(hub.page("/admin/", &cookie).await.status, 200);
     for site in ["cross-site", "same-site"] {
-        let headers = [("accept", "text/html"), ("cookie", cookie.as_str()), ("sec-fetch-site", site)];
+        let headers =
+            [("accept", "text/html"), ("cookie", cookie.as_str()), ("sec-fetch-site", site)];
         assert_eq!(hub.look("/admin/", &headers).await.status, 401, "{site}");
     }
     // It opens nothing but reading, wherever the request comes from.
     let block = r#"{"connector":"amandier","reason":"by a forged request"}"#;
     let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", "same-origin")];
-    let forged = headers.iter().fold(TestRequest::post().uri("/admin/blocks"), |request, header| request.insert_header(*header));
+    let forged =
+        headers.iter().fold(TestRequest::post().uri("/admin/blocks"), |request, header| {
+            request.insert_header(*header)
+        });
     assert_eq!(hub.administer(forged.set_payload(block)).await.status, 401);
     let blocks: Value = hub.told("/admin/blocks").await;
     assert_eq!(blocks["blocks"], Value::Array(Vec::new()));
@@ -222,7 +282,9 @@ async fn a_cross_site_request_can_not_use_an_operators_cookie() {
     assert!(forced.status >= 400 && forced.header("set-cookie").is_empty());
     let out = |site| {
         let headers = [("cookie", cookie.as_str()), ("sec-fetch-site", site)];
-        headers.iter().fold(TestRequest::post().uri("/admin/sign-out"), |request, header| request.insert_header(*header))
+        headers.iter().fold(TestRequest::post().uri("/admin/sign-out"), |request, header| {
+            request.insert_header(*header)
+        })
     };
     hub.administer(out("cross-site")).await;
     assert_eq!(hub.page("/admin/", &cookie).await.status, 200);
@@ -241,10 +303,15 @@ async fn a_stolen_cookie_ends_with_its_hour() {
 #[actix_web::test]
 async fn the_sign_in_form_leads_to_no_other_site() {
     let hub = TestHub::start().await;
-    for (next, location) in
-        [("/admin/config", "/admin/config"), ("//evil.example/", "/admin/"), ("https://evil.example/", "/admin/")]
-    {
-        assert_eq!(hub.sign_in(ADMIN_TOKEN, next, "same-origin").await.header("location"), location);
+    for (next, location) in [
+        ("/admin/config", "/admin/config"),
+        ("//evil.example/", "/admin/"),
+        ("https://evil.example/", "/admin/"),
+    ] {
+        assert_eq!(
+            hub.sign_in(ADMIN_TOKEN, next, "same-origin").await.header("location"),
+            location
+        );
     }
 }
 
@@ -256,7 +323,9 @@ async fn script_in_names_and_addresses_stays_inert_in_the_window() {
             let path = folder.join(file);
             let text = std::fs::read_to_string(&path).unwrap();
             let name = format!("name = {{ en = \"{evil}\" }}");
-            let edited = text.lines().map(|line| if line.starts_with("name = ") { name.as_str() } else { line });
+            let edited = text
+                .lines()
+                .map(|line| if line.starts_with("name = ") { name.as_str() } else { line });
             std::fs::write(path, edited.collect::<Vec<_>>().join("\n")).unwrap();
         }
     })
@@ -265,19 +334,34 @@ async fn script_in_names_and_addresses_stays_inert_in_the_window() {
     let page = browser.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
     let support_id = page.sign_in_failing("error").await.support_id();
     let cookie = hub.operator().await;
-    let paths = ["/admin/".to_owned(), "/admin/config".to_owned(), format!("/admin/logins/{support_id}")];
+    let paths =
+        ["/admin/".to_owned(), "/admin/config".to_owned(), format!("/admin/logins/{support_id}")];
     for path in paths {
         let page = hub.page(&path, &cookie).await;
         assert!(page.body.contains("alert(1)") && !page.body.contains("<script"), "{path}");
         let policy = page.header("content-security-policy");
-        assert!(policy.starts_with("default-src 'none'; style-src 'nonce-") && policy.contains("frame-ancestors 'none'"));
+        assert!(
+            policy.starts_with("default-src 'none'; style-src 'nonce-")
+                && policy.contains("frame-ancestors 'none'")
+        );
     }
-    for typed in ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E"] {
-        for path in [format!("/admin/logins/{typed}"), format!("/admin/logins?support_id={typed}")] {
+    for typed in
+        ["%3Cscript%3Ealert(1)%3C%2Fscript%3E", "%22%3E%3Cimg%20src=x%20onerror=alert(1)%3E"]
+    {
+        for path in [format!("/admin/logins/{typed}"), format!("/admin/logins?support_id={typed}")]
+        {
             let page = hub.page(&path, &cookie).await;
-            assert!(!page.body.contains("alert(1)") && !page.header("location").contains("alert"), "{}", page.body);
+            assert!(
+                !page.body.contains("alert(1)") && !page.header("location").contains("alert"),
+                "{}",
+                page.body
+            );
             let form = hub.look(&path, &[("accept", "text/html")]).await;
-            assert!(!form.body.contains("alert(1)<") && !form.body.contains("<script"), "{}", form.body);
+            assert!(
+                !form.body.contains("alert(1)<") && !form.body.contains("<script"),
+                "{}",
+                form.body
+            );
         }
     }
 }
@@ -288,9 +372,15 @@ async fn nothing_lists_logins() {
     hub.browser().authorize(&Authorize::by("bakery")).await;
     let support_id = hub.last_support_id();
     let cookie = hub.operator().await;
-    for path in
-        ["/admin/", "/admin/status", "/admin/config", "/admin/connectors", "/admin/blocks", "/admin/logins", "/admin/logins/"]
-    {
+    for path in [
+        "/admin/",
+        "/admin/status",
+        "/admin/config",
+        "/admin/connectors",
+        "/admin/blocks",
+        "/admin/logins",
+        "/admin/logins/",
+    ] {
         let answer = hub.page(path, &cookie).await;
         assert!(!answer.body.contains(&support_id), "{path}");
     }
@@ -301,7 +391,8 @@ async fn without_a_token_there_is_no_window_and_nothing_is_remembered() {
     let hub = TestHub::edited(|folder| {
         let path = folder.join("passerelle.toml");
         let settings = std::fs::read_to_string(&path).unwrap();
-        std::fs::write(&path, settings.replace(", admin_token = { env = \"ADMIN_TOKEN\" }", "")).unwrap();
+        std::fs::write(&path, settings.replace(", admin_token = { env = \"ADMIN_TOKEN\" }", ""))
+            .unwrap();
     })
     .await;
     for path in ["/admin/", "/admin/status", "/admin/logins/0123456789AB"] {
@@ -314,22 +405,41 @@ async fn without_a_token_there_is_no_window_and_nothing_is_remembered() {
 async fn the_status_says_what_is_degraded_and_how_to_mend_it() {
     let hub = TestHub::start().await;
     let status: Status = hub.told("/admin/status").await;
-    let states: Vec<_> = status.checks.iter().map(|check| (check.name.as_str(), check.state)).collect();
-    let names = ["audit", "blocks", "clock", "config", "connectors", "keys", "limits", "register", "store", "way_out"];
+    let states: Vec<_> =
+        status.checks.iter().map(|check| (check.name.as_str(), check.state)).collect();
+    let names = [
+        "audit",
+        "blocks",
+        "clock",
+        "config",
+        "connectors",
+        "keys",
+        "limits",
+        "register",
+        "store",
+        "way_out",
+    ];
     assert_eq!(states, names.map(|name| (name, CheckState::Ok)));
     std::fs::write(hub.folder().join("connectors/amandier.toml"), "name = 1").unwrap();
     hub.reread().await;
     let status: Status = hub.told("/admin/status").await;
     let config = status.checks.iter().find(|check| check.name == "config").unwrap();
     assert_eq!((config.state, status.ready), (CheckState::Degraded, true));
-    assert!(config.findings[0].what.contains("amandier.toml") && config.findings[0].mend.is_some(), "{config:?}");
-    assert!(status.connectors.iter().any(|row| row.id.as_str() == "amandier"), "its last good version stays");
+    assert!(
+        config.findings[0].what.contains("amandier.toml") && config.findings[0].mend.is_some(),
+        "{config:?}"
+    );
+    assert!(
+        status.connectors.iter().any(|row| row.id.as_str() == "amandier"),
+        "its last good version stays"
+    );
 }
 
 #[actix_web::test]
 async fn a_notice_is_shown_between_its_dates_in_the_persons_language() {
     let hub = TestHub::start().await;
-    let moment = |after: u64| passerelle::config::in_rfc3339(hub.now() + Duration::from_secs(after));
+    let moment =
+        |after: u64| passerelle::config::in_rfc3339(hub.now() + Duration::from_secs(after));
     let notice = format!(
         "[[notice]]\ntext = {{ fr = \"Travaux <b>ce soir</b>\", en = \"Works <b>tonight</b>\" }}\nfrom = \"{}\"\nuntil = \"{}\"\n\
          link = \"https://status.example.org/?a=b&c=d\"\nseverity = \"warning\"\n",
@@ -338,19 +448,30 @@ async fn a_notice_is_shown_between_its_dates_in_the_persons_language() {
     );
     std::fs::write(hub.folder().join("notices.toml"), notice).unwrap();
     hub.reread().await;
-    let choice = || async { hub.browser().authorize(&Authorize::by("bakery")).await.answer.body.clone() };
+    let choice =
+        || async { hub.browser().authorize(&Authorize::by("bakery")).await.answer.body.clone() };
     assert!(!choice().await.contains("tonight"), "not yet");
     hub.advance(Duration::from_secs(61));
     let shown = choice().await;
     assert!(shown.contains("tonight") && !shown.contains("<b>"), "{shown}");
     assert!(shown.contains("href=\"https://status.example.org/?a=b&#38;c=d\""), "{shown}");
-    let french = hub.browser().authorize(&Authorize::by("bakery").with("ui_locales", "fr")).await.answer.body.clone();
+    let french = hub
+        .browser()
+        .authorize(&Authorize::by("bakery").with("ui_locales", "fr"))
+        .await
+        .answer
+        .body
+        .clone();
     assert!(french.contains("ce soir") && !french.contains("tonight"));
     let browser = hub.browser();
     let error = browser.open(&Authorize::by("bakery").with("client_id", "nobody").url()).await;
     assert!(error.answer.body.contains("tonight"));
     let browser = hub.browser();
-    let page = browser.authorize(&Authorize::by("bakery").with("prompt", "consent")).await.choose("amandier").await;
+    let page = browser
+        .authorize(&Authorize::by("bakery").with("prompt", "consent"))
+        .await
+        .choose("amandier")
+        .await;
     let consent = page.sign_in_as("angela").await;
     assert!(consent.is_consent() && consent.answer.body.contains("tonight"));
     std::fs::write(hub.folder().join("notices.toml"), "[[notice]]\ntext = {}\n").unwrap();

@@ -34,11 +34,24 @@ impl TestHub {
 #[actix_web::test]
 async fn a_redirect_uri_withdrawn_mid_login_gets_a_page_and_never_a_redirect() {
     let hub = TestHub::start().await;
-    let (at_choice, away, at_consent, refusing) = (hub.browser(), hub.browser(), hub.browser(), hub.browser());
+    let (at_choice, away, at_consent, refusing) =
+        (hub.browser(), hub.browser(), hub.browser(), hub.browser());
     let choice = at_choice.authorize(&Authorize::by("bakery")).await;
     let sandbox = away.authorize(&Authorize::by("bakery")).await.choose("amandier").await;
-    let consent = at_consent.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
-    let other = refusing.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("jean").await;
+    let consent = at_consent
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
+    let other = refusing
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("jean")
+        .await;
     let waiting = consent.url.clone();
     hub.withdraw_redirect_uri().await;
     for page in [
@@ -64,7 +77,12 @@ async fn a_code_and_a_token_of_a_withdrawn_redirect_uri_are_dead() {
     let second = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     hub.withdraw_redirect_uri().await;
     let refused = hub.redeem("bakery", second.code()).await;
-    assert_eq!((refused.status, refused.body.contains("invalid_grant")), (400, true), "{}", refused.body);
+    assert_eq!(
+        (refused.status, refused.body.contains("invalid_grant")),
+        (400, true),
+        "{}",
+        refused.body
+    );
     assert_eq!(hub.ask_userinfo(&tokens.access_token).await.status, 401);
 }
 
@@ -72,20 +90,37 @@ async fn a_code_and_a_token_of_a_withdrawn_redirect_uri_are_dead() {
 async fn a_scope_withdrawn_mid_login_releases_nothing_more() {
     let hub = TestHub::start().await;
     let consenting = hub.browser();
-    let consent = consenting.authorize(&Authorize::by("bakery")).await.choose("amandier").await.sign_in_as("angela").await;
+    let consent = consenting
+        .authorize(&Authorize::by("bakery"))
+        .await
+        .choose("amandier")
+        .await
+        .sign_in_as("angela")
+        .await;
     let code = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
-    let redeemed = hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
+    let redeemed =
+        hub.browser().authorize(&Authorize::by("bakery")).await.finish_as("angela").await;
     let tokens = hub.tokens("bakery", &redeemed).await;
     assert!(hub.userinfo(&tokens.access_token).await.contains_key("email"));
     hub.withdraw_email().await;
     assert_eq!(consent.consent().await.received().error_at("bakery"), "invalid_scope");
     let refused = hub.redeem("bakery", code.code()).await;
-    assert_eq!((refused.status, refused.body.contains("invalid_grant")), (400, true), "{}", refused.body);
+    assert_eq!(
+        (refused.status, refused.body.contains("invalid_grant")),
+        (400, true),
+        "{}",
+        refused.body
+    );
     let refused = hub.ask_userinfo(&tokens.access_token).await;
     assert_eq!((refused.status, refused.body.contains("angela")), (401, false), "{}", refused.body);
     // A request for what is left is served.
     let scope = super::federation::SCOPES.replace(" email", "");
-    let received = hub.browser().authorize(&Authorize::by("bakery").with("scope", &scope)).await.finish_as("angela").await;
+    let received = hub
+        .browser()
+        .authorize(&Authorize::by("bakery").with("scope", &scope))
+        .await
+        .finish_as("angela")
+        .await;
     let tokens = hub.tokens("bakery", &received).await;
     assert!(!hub.userinfo(&tokens.access_token).await.contains_key("email"));
 }

@@ -29,7 +29,11 @@ pub fn tests(cell: &str) -> Vec<&str> {
 
 /// What a cell says beside them.
 pub fn remarks(cell: &str) -> BTreeSet<&str> {
-    let outside = cell.split('`').step_by(2).flat_map(|part| part.split(", ")).map(|part| part.trim_matches([' ', ',']));
+    let outside = cell
+        .split('`')
+        .step_by(2)
+        .flat_map(|part| part.split(", "))
+        .map(|part| part.trim_matches([' ', ',']));
     outside.filter(|remark| !remark.is_empty()).collect()
 }
 
@@ -39,7 +43,9 @@ pub fn exists(test: &str, read: &mut impl FnMut(&str) -> Option<String>) -> bool
     let Some(text) = read(file) else { return false };
     match Path::new(file).extension().and_then(|extension| extension.to_str()) {
         Some("rs") => text.contains(&format!("fn {name}(")),
-        Some("mjs") => ["'", "`", "\""].iter().any(|quote| text.contains(&format!("test({quote}{name}"))),
+        Some("mjs") => {
+            ["'", "`", "\""].iter().any(|quote| text.contains(&format!("test({quote}{name}")))
+        }
         _ => false,
     }
 }

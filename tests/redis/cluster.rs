@@ -8,17 +8,25 @@ fn cluster() -> Vec<Server> {
 }
 
 /// So many nodes, three of them primaries, each started with what `more` makes of a port for it to be met at; and that port.
-fn cluster_of(count: usize, create: &[&str], more: impl Fn(u16) -> Vec<String>) -> Vec<(Server, u16)> {
+fn cluster_of(
+    count: usize,
+    create: &[&str],
+    more: impl Fn(u16) -> Vec<String>,
+) -> Vec<(Server, u16)> {
     let node = || {
         let (bus, other) = (free_port().to_string(), free_port());
         let more = more(other);
-        let own = ["--cluster-enabled", "yes", "--cluster-port", &bus, "--cluster-node-timeout", "2000"];
-        let node = Server::start(&own.into_iter().chain(more.iter().map(String::as_str)).collect::<Vec<_>>());
+        let own =
+            ["--cluster-enabled", "yes", "--cluster-port", &bus, "--cluster-node-timeout", "2000"];
+        let node = Server::start(
+            &own.into_iter().chain(more.iter().map(String::as_str)).collect::<Vec<_>>(),
+        );
         let met_at = if more.is_empty() { node.port } else { other };
         (node, met_at)
     };
     let nodes: Vec<(Server, u16)> = (0..count).map(|_| node()).collect();
-    let addresses: Vec<String> = nodes.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
+    let addresses: Vec<String> =
+        nodes.iter().map(|(_, port)| format!("127.0.0.1:{port}")).collect();
     let mut words = vec!["--cluster", "create"];
     words.extend(addresses.iter().map(String::as_str));
     words.extend(create);
@@ -26,7 +34,9 @@ fn cluster_of(count: usize, create: &[&str], more: impl Fn(u16) -> Vec<String>) 
     let said = String::from_utf8_lossy(&nodes[0].0.cli(&words)).into_owned();
     assert!(said.contains("All 16384 slots covered"), "{said}");
     for (node, _) in &nodes {
-        until("the cluster is whole", || node.cli_text(&["CLUSTER", "INFO"]).contains("cluster_state:ok").then_some(()));
+        until("the cluster is whole", || {
+            node.cli_text(&["CLUSTER", "INFO"]).contains("cluster_state:ok").then_some(())
+        });
     }
     nodes
 }
@@ -34,7 +44,9 @@ fn cluster_of(count: usize, create: &[&str], more: impl Fn(u16) -> Vec<String>) 
 /// What `INFO replication` says under this name.
 fn replication(node: &Server, name: &str) -> Option<String> {
     let told = node.cli_text(&["INFO", "replication"]);
-    told.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim().to_owned()))
+    told.lines().find_map(|line| {
+        line.strip_prefix(name)?.strip_prefix(':').map(|value| value.trim().to_owned())
+    })
 }
 
 #[tokio::test]
@@ -43,10 +55,28 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
     certificates(folder.path());
     let file = |name: &str| folder.path().join(name).display().to_string();
     let [ca, certificate, private] = ["ca.crt", "server.crt", "server.key"].map(&file);
-    let client = ["--cluster-replicas", "1", "--tls", "--cacert", &ca, "--cert", &certificate, "--key", &private];
+    let client = [
+        "--cluster-replicas",
+        "1",
+        "--tls",
+        "--cacert",
+        &ca,
+        "--cert",
+        &certificate,
+        "--key",
+        &private,
+    ];
     let (mut nodes, ports): (Vec<Server>, Vec<u16>) = cluster_of(6, &client, |port| {
-        let files = ["--tls-ca-cert-file", &ca, "--tls-cert-file", &certificate, "--tls-key-file", &private];
-        let among_them = ["--tls-cluster", "yes", "--tls-replication", "yes", "--masterauth", PASSWORD];
+        let files = [
+            "--tls-ca-cert-file",
+            &ca,
+            "--tls-cert-file",
+            &certificate,
+            "--tls-key-file",
+            &private,
+        ];
+        let among_them =
+            ["--tls-cluster", "yes", "--tls-replication", "yes", "--masterauth", PASSWORD];
         let port = port.to_string();
         let words = ["--tls-port", &port].into_iter().chain(files).chain(among_them);
         words.map(ToOwned::to_owned).collect()
@@ -57,16 +87,24 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
     config.tls = true;
     let read = |name: &str| std::fs::read_to_string(file(name)).unwrap();
     let identity = Some((read("server.crt"), Secret::new(read("server.key"))));
-    let (store, _) = store(&config, &StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) });
+    let (store, _) = store(
+        &config,
+        &StoreCredentials { ca: Some(read("ca.crt")), identity, ..credentials(PASSWORD) },
+    );
     let codes: Vec<Key> = (0..30).map(|n: u32| key(Kind::Code, &format!("code {n}"))).collect();
     for code in &codes {
         store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
-        assert!(matches!(store.take(code, b"spent".to_vec(), at(600), at(1)).await, Ok(Taken::Won(_))));
+        assert!(matches!(
+            store.take(code, b"spent".to_vec(), at(600), at(1)).await,
+            Ok(Taken::Won(_))
+        ));
     }
     until("the replicas have all", || {
         let offsets = |role: &str| {
-            let of_role = nodes.iter().filter(|node| replication(node, "role").as_deref() == Some(role));
-            let mut offsets: Vec<_> = of_role.filter_map(|node| replication(node, "master_repl_offset")).collect();
+            let of_role =
+                nodes.iter().filter(|node| replication(node, "role").as_deref() == Some(role));
+            let mut offsets: Vec<_> =
+                of_role.filter_map(|node| replication(node, "master_repl_offset")).collect();
             offsets.sort();
             offsets
         };
@@ -75,7 +113,10 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
     });
     nodes.remove(0).kill();
     until("a replica is the third primary", || {
-        let primaries = nodes.iter().filter(|node| replication(node, "role").as_deref() == Some("master")).count();
+        let primaries = nodes
+            .iter()
+            .filter(|node| replication(node, "role").as_deref() == Some("master"))
+            .count();
         (primaries == 3).then_some(())
     });
     for code in &codes {
@@ -86,9 +127,15 @@ async fn a_cluster_over_tls_that_loses_a_primary_goes_on_and_spent_stays_spent()
                 Err(other) => panic!("{other}"),
             }
         };
-        assert!(matches!(&again, Taken::Spent(left) if **left == *b"spent"), "a second redemption: {again:?}");
+        assert!(
+            matches!(&again, Taken::Spent(left) if **left == *b"spent"),
+            "a second redemption: {again:?}"
+        );
     }
-    futures_util::future::join_all((0..30).map(async |n: u32| whole_life(&store, &n.to_string()).await)).await;
+    futures_util::future::join_all(
+        (0..30).map(async |n: u32| whole_life(&store, &n.to_string()).await),
+    )
+    .await;
 }
 
 #[tokio::test]
@@ -109,22 +156,36 @@ async fn a_cluster_spreads_the_records_and_keeps_every_rule() {
 async fn many_redeem_one_code_on_a_cluster_and_one_wins() {
     let nodes = cluster();
     let ports: Vec<u16> = nodes.iter().map(|node| node.port).collect();
-    let hubs: Vec<_> = (0..3).map(|_| store(&config(RedisMode::Cluster, &ports), &credentials(PASSWORD)).0).collect();
+    let hubs: Vec<_> = (0..3)
+        .map(|_| store(&config(RedisMode::Cluster, &ports), &credentials(PASSWORD)).0)
+        .collect();
     for round in 0..50 {
         let code = key(Kind::Code, &round.to_string());
         hubs[0].insert(code.clone(), draft("claims", &["session", "grant"]), at(0)).await.unwrap();
-        let takes =
-            hubs.iter().cycle().take(12).map(async |hub| hub.take(&code, b"spent".to_vec(), at(90), at(1)).await.unwrap());
+        let takes = hubs
+            .iter()
+            .cycle()
+            .take(12)
+            .map(async |hub| hub.take(&code, b"spent".to_vec(), at(90), at(1)).await.unwrap());
         let taken = futures_util::future::join_all(takes).await;
-        assert_eq!(taken.iter().filter(|taken| matches!(taken, Taken::Won(_))).count(), 1, "round {round}");
-        assert_eq!(taken.iter().filter(|taken| matches!(taken, Taken::Spent(_))).count(), 11, "round {round}");
+        assert_eq!(
+            taken.iter().filter(|taken| matches!(taken, Taken::Won(_))).count(),
+            1,
+            "round {round}"
+        );
+        assert_eq!(
+            taken.iter().filter(|taken| matches!(taken, Taken::Spent(_))).count(),
+            11,
+            "round {round}"
+        );
     }
 }
 
 #[tokio::test]
 async fn a_silent_node_keeps_no_hub_from_the_cluster() {
     let (servers, (_silent, port)) = (cluster(), silent());
-    let ports: Vec<u16> = std::iter::once(port).chain(servers.iter().map(|server| server.port)).collect();
+    let ports: Vec<u16> =
+        std::iter::once(port).chain(servers.iter().map(|server| server.port)).collect();
     let config = RedisConfig { call_milliseconds: 500, ..config(RedisMode::Cluster, &ports) };
     whole_life(&store(&config, &credentials(PASSWORD)).0, "a").await;
 }

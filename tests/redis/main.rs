@@ -3,7 +3,13 @@
 //! Needs Debian's `redis-server` and `redis-sentinel`, which `tests/run` installs. Nothing here uses a fixed port or waits
 //! for a fixed time: a failover is over when the servers say so.
 
-#![expect(clippy::unwrap_used, clippy::panic, clippy::indexing_slicing, clippy::expect_used, reason = "a test may")]
+#![expect(
+    clippy::unwrap_used,
+    clippy::panic,
+    clippy::indexing_slicing,
+    clippy::expect_used,
+    reason = "a test may"
+)]
 
 mod cluster;
 mod one;
@@ -24,7 +30,9 @@ use passerelle::env::{Env, Timestamp};
 use passerelle::ids::Secret;
 use passerelle::store::counters::{Batch, Counted, Counters};
 use passerelle::store::redis::RedisStore;
-use passerelle::store::{Capacities, Draft, Family, Key, Kind, Replaced, Store, StoreFault, Taken, Version};
+use passerelle::store::{
+    Capacities, Draft, Family, Key, Kind, Replaced, Store, StoreFault, Taken, Version,
+};
 use passerelle::telemetry::Metrics;
 use redis_server::{PASSWORD, Server, certificates, cli, free_port, until};
 
@@ -57,7 +65,13 @@ fn draft(value: &str, families: &[&str]) -> Draft {
 fn config(mode: RedisMode, ports: &[u16]) -> RedisConfig {
     let nodes = ports.iter().map(|port| format!("127.0.0.1:{port}")).collect();
     let primary = (mode == RedisMode::Sentinel).then(|| "passerelle".into());
-    RedisConfig { mode, primary, prefix: "hub".into(), call_milliseconds: 1000, ..RedisConfig::at(nodes) }
+    RedisConfig {
+        mode,
+        primary,
+        prefix: "hub".into(),
+        call_milliseconds: 1000,
+        ..RedisConfig::at(nodes)
+    }
 }
 
 fn credentials(password: &str) -> StoreCredentials {
@@ -70,27 +84,46 @@ fn credentials(password: &str) -> StoreCredentials {
 
 fn store(config: &RedisConfig, credentials: &StoreCredentials) -> (Arc<RedisStore>, Arc<Metrics>) {
     let metrics = Arc::new(Metrics::new(at(0)).unwrap());
-    (Arc::new(RedisStore::new(config, credentials, ROOMY, Env::system(), &metrics).unwrap()), metrics)
+    (
+        Arc::new(RedisStore::new(config, credentials, ROOMY, Env::system(), &metrics).unwrap()),
+        metrics,
+    )
 }
 
 /// Every verb once, with families that lie on other servers than their members.
 async fn whole_life(store: &RedisStore, name: &str) {
-    let (code, token, login) = (key(Kind::Code, name), key(Kind::Token, name), key(Kind::Login, name));
+    let (code, token, login) =
+        (key(Kind::Code, name), key(Kind::Token, name), key(Kind::Login, name));
     let families = [format!("session {name}"), format!("grant {name}")];
     let families: Vec<&str> = families.iter().map(String::as_str).collect();
     store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
-    assert_eq!(store.replace(&login, Version(1), "next".into(), at(700), at(1)).await, Ok(Replaced::Done(Version(2))));
-    assert_eq!(store.replace(&login, Version(1), "late".into(), at(700), at(1)).await, Ok(Replaced::Stale));
+    assert_eq!(
+        store.replace(&login, Version(1), "next".into(), at(700), at(1)).await,
+        Ok(Replaced::Done(Version(2)))
+    );
+    assert_eq!(
+        store.replace(&login, Version(1), "late".into(), at(700), at(1)).await,
+        Ok(Replaced::Stale)
+    );
     store.insert(code.clone(), draft("code", &families), at(1)).await.unwrap();
-    let Taken::Won(record) = store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap() else { panic!("not won") };
+    let Taken::Won(record) = store.take(&code, b"spent".to_vec(), at(700), at(2)).await.unwrap()
+    else {
+        panic!("not won")
+    };
     assert_eq!(&*record.value, b"code");
-    let Taken::Spent(left) = store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap() else { panic!("won twice") };
+    let Taken::Spent(left) = store.take(&code, b"again".to_vec(), at(700), at(2)).await.unwrap()
+    else {
+        panic!("won twice")
+    };
     assert_eq!(&*left, b"spent");
     store.insert(token.clone(), draft("token", &families), at(3)).await.unwrap();
     assert_eq!(&*store.load(&token, at(4)).await.unwrap().unwrap().value, b"token");
     store.revoke(&Family(families[0].into()), at(700), at(5)).await.unwrap();
     assert!(store.load(&token, at(5)).await.unwrap().is_none());
-    assert_eq!(store.insert(key(Kind::Token, "late"), draft("1", &families), at(6)).await, Err(StoreFault::Revoked));
+    assert_eq!(
+        store.insert(key(Kind::Token, "late"), draft("1", &families), at(6)).await,
+        Err(StoreFault::Revoked)
+    );
     store.remove(&login).await.unwrap();
     assert!(store.load(&login, at(6)).await.unwrap().is_none());
     counts(store).await;

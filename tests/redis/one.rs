@@ -4,8 +4,12 @@ use super::*;
 
 /// The least that the hub needs, as docs/redis.md gives it.
 fn least_privilege() -> String {
-    let text = std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/redis.md")).unwrap();
-    let rule = text.lines().find(|line| line.starts_with("user passerelle ")).expect("docs/redis.md gives an ACL rule");
+    let text =
+        std::fs::read_to_string(concat!(env!("CARGO_MANIFEST_DIR"), "/docs/redis.md")).unwrap();
+    let rule = text
+        .lines()
+        .find(|line| line.starts_with("user passerelle "))
+        .expect("docs/redis.md gives an ACL rule");
     rule.replace("~passerelle:*", "~hub:*").replace(">PASSWORD", ">least")
 }
 
@@ -20,9 +24,16 @@ async fn the_least_privileged_user_of_the_docs_is_enough_and_sees_nothing_else()
     let (store, _) = store(&config, &credentials("least"));
     store.inspect().await.unwrap().unwrap();
     whole_life(&store, "a").await;
-    for refused in [&["KEYS", "*"][..], &["GET", "other"], &["FLUSHALL"], &["CONFIG", "GET", "*"], &["ACL", "LIST"]] {
+    for refused in [
+        &["KEYS", "*"][..],
+        &["GET", "other"],
+        &["FLUSHALL"],
+        &["CONFIG", "GET", "*"],
+        &["ACL", "LIST"],
+    ] {
         let login = ["--user", "passerelle", "--pass", "least"];
-        let answer = String::from_utf8(cli(server.port, &[&login[..], refused].concat(), None)).unwrap();
+        let answer =
+            String::from_utf8(cli(server.port, &[&login[..], refused].concat(), None)).unwrap();
         assert!(answer.starts_with("NOPERM"), "{refused:?}: {answer}");
     }
 }
@@ -52,13 +63,19 @@ async fn over_tls_by_the_right_authority_alone() {
 
     let nobody = StoreCredentials { identity: None, ..trusting.clone() };
     let refused = store(&config, &nobody).0.load(&key(Kind::Login, "a"), at(1)).await;
-    assert!(matches!(refused, Err(StoreFault::Unavailable(_))), "the server asks for a certificate: {refused:?}");
+    assert!(
+        matches!(refused, Err(StoreFault::Unavailable(_))),
+        "the server asks for a certificate: {refused:?}"
+    );
     let other = tempfile::tempdir().unwrap();
     certificates(other.path());
     let ca = std::fs::read_to_string(other.path().join("ca.crt")).unwrap();
     let mistaken = StoreCredentials { ca: Some(ca), ..trusting };
     let refused = store(&config, &mistaken).0.load(&key(Kind::Login, "a"), at(1)).await;
-    assert!(matches!(refused, Err(StoreFault::Unavailable(_))), "an impostor's certificate: {refused:?}");
+    assert!(
+        matches!(refused, Err(StoreFault::Unavailable(_))),
+        "an impostor's certificate: {refused:?}"
+    );
     drop(server);
 }
 
@@ -67,9 +84,15 @@ async fn a_server_that_would_evict_is_refused_with_the_mend() {
     let server = Server::start(&["--maxmemory", "64mb", "--maxmemory-policy", "allkeys-lru"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     let refused = store.join_and_wait().unwrap_err().to_string();
-    assert!(refused.contains("allkeys-lru") && refused.contains("set maxmemory-policy noeviction"), "{refused}");
+    assert!(
+        refused.contains("allkeys-lru") && refused.contains("set maxmemory-policy noeviction"),
+        "{refused}"
+    );
     let asked = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
-    assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "also when it was away at the start: {asked:?}");
+    assert!(
+        matches!(asked, Err(StoreFault::Unavailable(_))),
+        "also when it was away at the start: {asked:?}"
+    );
     server.cli(&["CONFIG", "SET", "maxmemory-policy", "noeviction"]);
     let served = async || store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await;
     while served().await.is_err() {
@@ -86,18 +109,26 @@ async fn a_hub_whose_keys_are_not_the_others_is_refused_and_a_rotation_by_the_bo
         let (store, _) = store(&config, &StoreCredentials { seal_keys, ..credentials(PASSWORD) });
         move || store.join_and_wait()
     };
-    for by_the_book in [&["old"][..], &["old", "new"], &["new", "old"], &["old", "new"], &["new", "old"], &["new"]] {
+    for by_the_book in
+        [&["old"][..], &["old", "new"], &["new", "old"], &["old", "new"], &["new", "old"], &["new"]]
+    {
         let summary = starts(by_the_book)().unwrap();
         assert!(summary.is_ok(), "{by_the_book:?}: {summary:?}");
     }
     for refused in [&["old"][..], &["another"]] {
         let fault = starts(refused)().unwrap_err().to_string();
-        assert!(fault.contains("seal_keys lacks here") && fault.contains("delete hub:ring"), "{refused:?}: {fault}");
+        assert!(
+            fault.contains("seal_keys lacks here") && fault.contains("delete hub:ring"),
+            "{refused:?}: {fault}"
+        );
     }
     // Only asking leaves no mark: it may be the next configuration that is asked about.
     let (asking, _) = store(
         &config,
-        &StoreCredentials { seal_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(), ..credentials(PASSWORD) },
+        &StoreCredentials {
+            seal_keys: ["next", "new"].map(|key| Secret::new(key.to_owned())).to_vec(),
+            ..credentials(PASSWORD)
+        },
     );
     assert!(asking.inspect().await.unwrap().is_ok());
     assert!(starts(&["new"])().unwrap().is_ok());
@@ -112,7 +143,9 @@ async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
     let config = config(RedisMode::Single, &[server.port]);
     let starts = |issuer: &str| {
         let metrics = Arc::new(Metrics::new(at(0)).unwrap());
-        let store = RedisStore::new(&config, &credentials(PASSWORD), ROOMY, Env::system(), &metrics).unwrap();
+        let store =
+            RedisStore::new(&config, &credentials(PASSWORD), ROOMY, Env::system(), &metrics)
+                .unwrap();
         Arc::new(store.of_hub(issuer)).join_and_wait()
     };
     // A release that did not say whose its mark is.
@@ -129,7 +162,9 @@ async fn two_platforms_under_one_prefix_are_told_before_they_read_each_other() {
 async fn a_wrong_password_is_told_and_nothing_is_stored() {
     let server = Server::start(&[]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials("wrong"));
-    let Err(StoreFault::Unavailable(why)) = store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await else {
+    let Err(StoreFault::Unavailable(why)) =
+        store.insert(key(Kind::Login, "a"), draft("1", &[]), at(0)).await
+    else {
         panic!("let in")
     };
     assert!(why.to_lowercase().contains("auth"), "{why}");

@@ -8,14 +8,26 @@ fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
     let tls = |port: u16| -> Vec<String> {
         let Some(folder) = folder else { return Vec::new() };
         let file = |name: &str| folder.join(name).display().to_string();
-        let words = ["--tls-port", &port.to_string(), "--tls-replication", "yes"].map(ToOwned::to_owned);
-        let names = [("--tls-ca-cert-file", "ca.crt"), ("--tls-cert-file", "server.crt"), ("--tls-key-file", "server.key")];
-        words.into_iter().chain(names.into_iter().flat_map(|(word, name)| [word.to_owned(), file(name)])).collect()
+        let words =
+            ["--tls-port", &port.to_string(), "--tls-replication", "yes"].map(ToOwned::to_owned);
+        let names = [
+            ("--tls-ca-cert-file", "ca.crt"),
+            ("--tls-cert-file", "server.crt"),
+            ("--tls-key-file", "server.key"),
+        ];
+        words
+            .into_iter()
+            .chain(names.into_iter().flat_map(|(word, name)| [word.to_owned(), file(name)]))
+            .collect()
     };
     let server = |more: &[&str]| {
         let other = free_port();
         let tls = tls(other);
-        let words = tls.iter().map(String::as_str).chain(["--masterauth", PASSWORD]).chain(more.iter().copied());
+        let words = tls
+            .iter()
+            .map(String::as_str)
+            .chain(["--masterauth", PASSWORD])
+            .chain(more.iter().copied());
         let server = Server::start(&words.collect::<Vec<_>>());
         let met_at = if tls.is_empty() { server.port } else { other };
         (server, met_at)
@@ -29,20 +41,27 @@ fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
     let sentinel = || {
         let (folder, port, other) = (tempfile::tempdir().unwrap(), free_port(), free_port());
         let tls = tls(other);
-        let lines: String = tls.chunks(2).map(|pair| format!("{}\n", pair.join(" ").trim_start_matches('-'))).collect();
+        let lines: String = tls
+            .chunks(2)
+            .map(|pair| format!("{}\n", pair.join(" ").trim_start_matches('-')))
+            .collect();
         let text = format!(
             "port {port}\nbind 127.0.0.1\ndir {}\n{lines}sentinel monitor passerelle {of} 2\nsentinel auth-pass passerelle \"{PASSWORD}\"\n\
              sentinel down-after-milliseconds passerelle 500\nsentinel failover-timeout passerelle 3000\n",
             folder.path().display()
         );
-        (Server::of_file("redis-sentinel", port, folder, &text, &[]), if tls.is_empty() { port } else { other })
+        (
+            Server::of_file("redis-sentinel", port, folder, &text, &[]),
+            if tls.is_empty() { port } else { other },
+        )
     };
     let sentinels: Vec<(Server, u16)> = (0..3).map(|_| sentinel()).collect();
     for (sentinel, _) in &sentinels {
         until("the Sentinels know each other and the replica", || {
             let told = sentinel.cli_text(&["SENTINEL", "CKQUORUM", "passerelle"]);
             let replicas = sentinel.cli_text(&["SENTINEL", "REPLICAS", "passerelle"]);
-            (told.starts_with("OK 3 usable") && replicas.contains(&replica_port.to_string())).then_some(())
+            (told.starts_with("OK 3 usable") && replicas.contains(&replica_port.to_string()))
+                .then_some(())
         });
     }
     (primary, replica, sentinels)
@@ -50,7 +69,8 @@ fn sentinels(folder: Option<&Path>) -> (Server, Server, Vec<(Server, u16)>) {
 
 #[tokio::test]
 async fn after_a_failover_what_was_replicated_is_there_and_spent_stays_spent() {
-    outlives_its_primary(sentinels(None), config(RedisMode::Sentinel, &[]), &credentials(PASSWORD)).await;
+    outlives_its_primary(sentinels(None), config(RedisMode::Sentinel, &[]), &credentials(PASSWORD))
+        .await;
 }
 
 #[tokio::test]
@@ -74,12 +94,17 @@ async fn outlives_its_primary(
     let (login, code, token) = (key(Kind::Login, "a"), key(Kind::Code, "a"), key(Kind::Token, "a"));
     store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
     store.insert(code.clone(), draft("claims", &["session"]), at(0)).await.unwrap();
-    assert!(matches!(store.take(&code, b"spent".to_vec(), at(600), at(1)).await, Ok(Taken::Won(_))));
+    assert!(matches!(
+        store.take(&code, b"spent".to_vec(), at(600), at(1)).await,
+        Ok(Taken::Won(_))
+    ));
     store.insert(token.clone(), draft("token", &["session"]), at(1)).await.unwrap();
     store.revoke(&Family("session".into()), at(600), at(2)).await.unwrap();
     assert_eq!(primary.cli_text(&["WAIT", "1", "5000"]), "1", "as min-replicas-to-write bounds it");
     primary.kill();
-    until("the replica is the primary", || replica.cli_text(&["ROLE"]).starts_with("master").then_some(()));
+    until("the replica is the primary", || {
+        replica.cli_text(&["ROLE"]).starts_with("master").then_some(())
+    });
     let found = loop {
         match store.load(&login, at(3)).await {
             Ok(found) => break found,
@@ -89,7 +114,10 @@ async fn outlives_its_primary(
     };
     assert_eq!(&*found.unwrap().value, b"login");
     let again = store.take(&code, b"again".to_vec(), at(600), at(3)).await.unwrap();
-    assert!(matches!(&again, Taken::Spent(left) if **left == *b"spent"), "a second redemption: {again:?}");
+    assert!(
+        matches!(&again, Taken::Spent(left) if **left == *b"spent"),
+        "a second redemption: {again:?}"
+    );
     assert!(store.load(&token, at(3)).await.unwrap().is_none(), "a token alive after logout");
     whole_life(&store, "b").await;
 }
@@ -97,7 +125,8 @@ async fn outlives_its_primary(
 #[tokio::test]
 async fn a_silent_sentinel_keeps_no_hub_from_the_primary() {
     let ((_primary, _replica, sentinels), (_silent, port)) = (sentinels(None), silent());
-    let ports: Vec<u16> = std::iter::once(port).chain(sentinels.iter().take(2).map(|(_, port)| *port)).collect();
+    let ports: Vec<u16> =
+        std::iter::once(port).chain(sentinels.iter().take(2).map(|(_, port)| *port)).collect();
     let config = RedisConfig { call_milliseconds: 500, ..config(RedisMode::Sentinel, &ports) };
     whole_life(&store(&config, &credentials(PASSWORD)).0, "a").await;
 }
@@ -114,7 +143,9 @@ async fn a_sentinel_that_has_not_heard_of_the_new_primary_is_outvoted() {
         old.port
     );
     let behind = Server::of_file("redis-sentinel", port, folder, &text, &[]);
-    let ports: Vec<u16> = std::iter::once(behind.port).chain(sentinels.iter().take(2).map(|(_, port)| *port)).collect();
+    let ports: Vec<u16> = std::iter::once(behind.port)
+        .chain(sentinels.iter().take(2).map(|(_, port)| *port))
+        .collect();
     let (store, _) = store(&config(RedisMode::Sentinel, &ports), &credentials(PASSWORD));
     whole_life(&store, "a").await;
     assert!(old.keys().is_empty(), "written where nobody reads: {:?}", old.keys());

@@ -8,7 +8,10 @@ async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     store.insert(key(Kind::Login, "a"), draft("kept", &[]), at(0)).await.unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
-    assert_eq!(store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await, Err(StoreFault::Full));
+    assert_eq!(
+        store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await,
+        Err(StoreFault::Full)
+    );
     assert_eq!(&*store.load(&key(Kind::Login, "a"), at(1)).await.unwrap().unwrap().value, b"kept");
     server.cli(&["CONFIG", "SET", "maxmemory", "0"]);
     store.insert(key(Kind::Login, "b"), draft("1", &[]), at(0)).await.unwrap();
@@ -19,19 +22,33 @@ async fn a_full_server_refuses_newcomers_and_keeps_the_others() {
 async fn a_full_server_lets_those_who_are_there_go_on_and_sign_out() {
     let server = Server::start(&["--maxmemory-policy", "noeviction"]);
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
-    let (login, code, token, session) =
-        (key(Kind::Login, "a"), key(Kind::Code, "a"), key(Kind::Token, "a"), key(Kind::Session, "a"));
+    let (login, code, token, session) = (
+        key(Kind::Login, "a"),
+        key(Kind::Code, "a"),
+        key(Kind::Token, "a"),
+        key(Kind::Session, "a"),
+    );
     store.insert(login.clone(), draft("login", &[]), at(0)).await.unwrap();
     store.insert(code.clone(), draft("code", &["mine"]), at(0)).await.unwrap();
     store.insert(token.clone(), draft("token", &["mine"]), at(0)).await.unwrap();
     store.insert(session.clone(), draft("session", &[]), at(0)).await.unwrap();
     server.cli(&["CONFIG", "SET", "maxmemory", "1"]);
-    assert_eq!(store.replace(&login, Version(1), "next".into(), at(700), at(1)).await, Ok(Replaced::Done(Version(2))));
+    assert_eq!(
+        store.replace(&login, Version(1), "next".into(), at(700), at(1)).await,
+        Ok(Replaced::Done(Version(2)))
+    );
     let taken = store.take(&code, b"spent".to_vec(), at(600), at(1)).await;
     assert!(matches!(taken, Ok(Taken::Won(_))), "{taken:?}");
-    assert_eq!(store.revoke(&Family("mine".into()), at(600), at(2)).await, Ok(()), "nobody could sign out");
+    assert_eq!(
+        store.revoke(&Family("mine".into()), at(600), at(2)).await,
+        Ok(()),
+        "nobody could sign out"
+    );
     assert!(store.load(&token, at(2)).await.unwrap().is_none(), "a token alive after logout");
-    assert_eq!(store.insert(key(Kind::Token, "b"), draft("1", &["other"]), at(3)).await, Err(StoreFault::Full));
+    assert_eq!(
+        store.insert(key(Kind::Token, "b"), draft("1", &["other"]), at(3)).await,
+        Err(StoreFault::Full)
+    );
     assert_eq!(store.remove(&session).await, Ok(()));
 }
 
@@ -42,16 +59,25 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
     let (store, _) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     until("the store is well", || store.complaint().is_none().then_some(()));
     for (alone, again) in [
-        (&["CONFIG", "SET", "min-replicas-to-write", "1"][..], &["CONFIG", "SET", "min-replicas-to-write", "0"][..]),
+        (
+            &["CONFIG", "SET", "min-replicas-to-write", "1"][..],
+            &["CONFIG", "SET", "min-replicas-to-write", "0"][..],
+        ),
         (&["REPLICAOF", "127.0.0.1", "1"], &["REPLICAOF", "NO", "ONE"]),
     ] {
         assert_eq!(server.cli_text(alone), "OK");
         let asked = store.load(&key(Kind::Token, "ended elsewhere"), at(1)).await;
-        assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "what it shows may be over: {asked:?}");
+        assert!(
+            matches!(asked, Err(StoreFault::Unavailable(_))),
+            "what it shows may be over: {asked:?}"
+        );
         // What began elsewhere is not there; nobody may be told that it is gone.
-        let asked = store.replace(&key(Kind::Login, "begun elsewhere"), Version(1), Vec::new(), at(9), at(1)).await;
+        let asked = store
+            .replace(&key(Kind::Login, "begun elsewhere"), Version(1), Vec::new(), at(9), at(1))
+            .await;
         assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "a login lost: {asked:?}");
-        let asked = store.take(&key(Kind::Code, "issued elsewhere"), Vec::new(), at(9), at(1)).await;
+        let asked =
+            store.take(&key(Kind::Code, "issued elsewhere"), Vec::new(), at(9), at(1)).await;
         assert!(matches!(asked, Err(StoreFault::Unavailable(_))), "a code lost: {asked:?}");
         until("the store complains", || store.complaint().map(drop));
         assert_eq!(server.cli_text(again), "OK");
@@ -63,7 +89,8 @@ async fn a_server_that_takes_no_more_writes_is_noticed_by_a_hub_that_writes_noth
 #[tokio::test]
 async fn a_server_that_dies_is_told_at_once_and_served_again_when_it_is_back() {
     let mut server = Server::start(&[]);
-    let (store, metrics) = store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
+    let (store, metrics) =
+        store(&config(RedisMode::Single, &[server.port]), &credentials(PASSWORD));
     whole_life(&store, "a").await;
     assert_eq!(store.complaint(), None);
     server.kill();
@@ -91,21 +118,31 @@ struct Lossy {
 
 impl Lossy {
     fn to(server: u16) -> Self {
-        let (listener, loses) = (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(AtomicBool::new(false)));
+        let (listener, loses) =
+            (TcpListener::bind("127.0.0.1:0").unwrap(), Arc::new(AtomicBool::new(false)));
         let (port, asked) = (listener.local_addr().unwrap().port(), Arc::clone(&loses));
         std::thread::spawn(move || {
             for client in listener.incoming().map_while(Result::ok) {
                 let server = TcpStream::connect(("127.0.0.1", server)).unwrap();
                 let (loses, is_script) = (Arc::clone(&asked), Arc::new(AtomicBool::new(false)));
-                let (ways, saw) = ((client.try_clone().unwrap(), server.try_clone().unwrap()), Arc::clone(&is_script));
+                let (ways, saw) = (
+                    (client.try_clone().unwrap(), server.try_clone().unwrap()),
+                    Arc::clone(&is_script),
+                );
                 std::thread::spawn(move || {
                     pass(ways.0, ways.1, |bytes| {
-                        saw.fetch_or(bytes.windows(7).any(|word| word == b"EVALSHA"), Ordering::SeqCst);
+                        saw.fetch_or(
+                            bytes.windows(7).any(|word| word == b"EVALSHA"),
+                            Ordering::SeqCst,
+                        );
                         true
                     });
                 });
                 std::thread::spawn(move || {
-                    pass(server, client, |_| !(is_script.swap(false, Ordering::SeqCst) && loses.swap(false, Ordering::SeqCst)));
+                    pass(server, client, |_| {
+                        !(is_script.swap(false, Ordering::SeqCst)
+                            && loses.swap(false, Ordering::SeqCst))
+                    });
                 });
             }
         });
@@ -140,7 +177,11 @@ async fn a_call_that_was_carried_out_and_not_answered_is_repeated_without_harm()
     whole_life(&store, "before").await;
     let code = key(Kind::Code, "a");
     way.lose();
-    assert_eq!(store.insert(code.clone(), draft("one", &[]), at(0)).await, Ok(Version(1)), "its own key is not taken");
+    assert_eq!(
+        store.insert(code.clone(), draft("one", &[]), at(0)).await,
+        Ok(Version(1)),
+        "its own key is not taken"
+    );
     assert!(way.has_lost());
     way.lose();
     let replaced = store.replace(&code, Version(1), "two".into(), at(600), at(1)).await;
@@ -148,7 +189,10 @@ async fn a_call_that_was_carried_out_and_not_answered_is_repeated_without_harm()
     assert!(way.has_lost());
     way.lose();
     let taken = store.take(&code, b"mine".to_vec(), at(600), at(1)).await.unwrap();
-    assert!(matches!(&taken, Taken::Won(record) if *record.value == *b"two"), "it redeemed no code twice: {taken:?}");
+    assert!(
+        matches!(&taken, Taken::Won(record) if *record.value == *b"two"),
+        "it redeemed no code twice: {taken:?}"
+    );
     assert!(way.has_lost());
     assert!(metrics.render().contains("passerelle_redis_retries_total 3"), "{}", metrics.render());
     let taken = store.take(&code, b"theirs".to_vec(), at(600), at(1)).await.unwrap();
@@ -171,12 +215,18 @@ async fn scripts_that_the_server_forgot_are_told_again() {
 async fn a_user_that_may_not_write_is_told_of_though_the_server_answers() {
     let server = Server::start(&[]);
     let rule = "user passerelle on >right ~hub:* resetchannels -@all +get +getex +ping +info +time +select";
-    let words: Vec<&str> = std::iter::once("ACL").chain(["SETUSER"]).chain(rule.split(' ').skip(1)).collect();
+    let words: Vec<&str> =
+        std::iter::once("ACL").chain(["SETUSER"]).chain(rule.split(' ').skip(1)).collect();
     assert_eq!(server.cli_text(&words), "OK");
-    let config = RedisConfig { user: Some("passerelle".into()), ..config(RedisMode::Single, &[server.port]) };
+    let config = RedisConfig {
+        user: Some("passerelle".into()),
+        ..config(RedisMode::Single, &[server.port])
+    };
     let (store, _) = store(&config, &credentials("right"));
     assert!(store.load(&key(Kind::Login, "a"), at(0)).await.unwrap().is_none());
-    until("the store complains", || store.complaint().filter(|why| why.contains("evalsha")).map(drop));
+    until("the store complains", || {
+        store.complaint().filter(|why| why.contains("evalsha")).map(drop)
+    });
     assert!(store.load(&key(Kind::Login, "a"), at(0)).await.unwrap().is_none());
     assert!(store.complaint().is_some(), "a reading is no proof of writing");
 }
@@ -192,7 +242,10 @@ async fn a_server_that_can_not_save_is_told_of_and_used_again_when_it_can() {
     let saved = |status: &str| {
         server.cli(&["BGSAVE"]);
         until("it has saved, or not", || {
-            server.cli_text(&["INFO", "persistence"]).contains(&format!("rdb_last_bgsave_status:{status}")).then_some(())
+            server
+                .cli_text(&["INFO", "persistence"])
+                .contains(&format!("rdb_last_bgsave_status:{status}"))
+                .then_some(())
         });
     };
     server.cli(&["CONFIG", "SET", "save", "3600 1000000"]);

@@ -41,10 +41,11 @@ impl Server {
             let port = free_port();
             let socket = folder.path().join("redis.sock");
             let port_text = port.to_string();
-            let mut arguments: Vec<String> = ["--port", &port_text, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
-                .iter()
-                .map(ToString::to_string)
-                .collect();
+            let mut arguments: Vec<String> =
+                ["--port", &port_text, "--bind", "127.0.0.1", "--save", "", "--appendonly", "no"]
+                    .iter()
+                    .map(ToString::to_string)
+                    .collect();
             arguments.extend(["--dir".into(), folder.path().display().to_string()]);
             arguments.extend(["--unixsocket".into(), socket.display().to_string()]);
             arguments.extend(more.iter().map(ToString::to_string));
@@ -56,12 +57,19 @@ impl Server {
     }
 
     /// As configured by a file, which is written first; the server may write it again.
-    pub fn of_file(program: &'static str, port: u16, folder: TempDir, text: &str, mode: &[&str]) -> Self {
+    pub fn of_file(
+        program: &'static str,
+        port: u16,
+        folder: TempDir,
+        text: &str,
+        mode: &[&str],
+    ) -> Self {
         let path = folder.path().join("server.conf");
         std::fs::write(&path, text).unwrap();
         let mut arguments = vec![path.display().to_string()];
         arguments.extend(mode.iter().map(ToString::to_string));
-        let (keeper, input) = launch(program, &arguments).unwrap_or_else(|| panic!("{program} does not start"));
+        let (keeper, input) =
+            launch(program, &arguments).unwrap_or_else(|| panic!("{program} does not start"));
         Self { keeper, input: Some(input), folder, port, program, arguments }
     }
 
@@ -132,8 +140,14 @@ pub fn cli(port: u16, arguments: &[&str], input: Option<&[u8]>) -> Vec<u8> {
 
 /// Waits for the server's word that it is ready; `None` if it ends before.
 fn launch(program: &str, arguments: &[String]) -> Option<(Child, ChildStdin)> {
-    let is_there = Command::new("sh").args(["-c", &format!("command -v {program}")]).stdout(Stdio::null()).status();
-    assert!(is_there.is_ok_and(|status| status.success()), "{program} is missing: apt-get install redis-server redis-sentinel");
+    let is_there = Command::new("sh")
+        .args(["-c", &format!("command -v {program}")])
+        .stdout(Stdio::null())
+        .status();
+    assert!(
+        is_there.is_ok_and(|status| status.success()),
+        "{program} is missing: apt-get install redis-server redis-sentinel"
+    );
     let mut keeper = Command::new("sh")
         .args(["-c", KEEPER, "keeper", program])
         .args(arguments)
@@ -185,7 +199,12 @@ pub fn until<T>(what: &str, mut ask: impl FnMut() -> Option<T>) -> T {
 /// A throwaway authority and a certificate of it for 127.0.0.1 and localhost: `ca.crt`, `server.crt`, `server.key`.
 pub fn certificates(folder: &Path) {
     let run = |arguments: &[&str]| {
-        let made = Command::new("openssl").current_dir(folder).args(arguments).stderr(Stdio::piped()).output().unwrap();
+        let made = Command::new("openssl")
+            .current_dir(folder)
+            .args(arguments)
+            .stderr(Stdio::piped())
+            .output()
+            .unwrap();
         assert!(made.status.success(), "{}", String::from_utf8_lossy(&made.stderr));
     };
     let curve = ["-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "2"];
@@ -193,8 +212,11 @@ pub fn certificates(folder: &Path) {
     run(&[&ca[..], &curve].concat());
     let request = ["req", "-subj", "/CN=localhost", "-keyout", "server.key", "-out", "server.csr"];
     run(&[&request[..], &curve[..5]].concat());
-    std::fs::write(folder.join("names"), "subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n")
-        .unwrap();
+    std::fs::write(
+        folder.join("names"),
+        "subjectAltName=DNS:localhost,IP:127.0.0.1\nextendedKeyUsage=serverAuth,clientAuth\n",
+    )
+    .unwrap();
     run(&[
         "x509",
         "-req",

@@ -24,7 +24,8 @@ pub(super) const NAME: &str = "blocks.json";
 /// Of the format. Another one was written by another program, whose blocks must not be misread.
 const VERSION: u64 = 1;
 
-const NOTE: &str = "Written by the hub. Change it by `passerelle idp block` and `passerelle idp unblock`.";
+const NOTE: &str =
+    "Written by the hub. Change it by `passerelle idp block` and `passerelle idp unblock`.";
 
 /// Why the kept blocks can't be had, or not be kept.
 #[derive(thiserror::Error, Debug)]
@@ -69,24 +70,28 @@ pub(super) fn read(path: &Path) -> Result<Vec<Commanded>, BlocksFault> {
         Err(cause) => return Err(BlocksFault::Unreadable { path: path.into(), cause }),
     };
     let damaged = |what: String| BlocksFault::Damaged { path: path.into(), what };
-    let object = parse_object(&bytes).map_err(|_| damaged("it is not one whole JSON object".into()))?;
+    let object =
+        parse_object(&bytes).map_err(|_| damaged("it is not one whole JSON object".into()))?;
     // Asked first: what another version has more, or less, is nothing to complain of.
     if object.get("version") != Some(&Value::from(VERSION)) {
         return Err(damaged(format!("its version is not {VERSION}")));
     }
-    let kept: Kept = serde_json::from_value(Value::Object(object)).map_err(|error| damaged(error.to_string()))?;
+    let kept: Kept = serde_json::from_value(Value::Object(object))
+        .map_err(|error| damaged(error.to_string()))?;
     kept.blocks.into_iter().map(|row| row.read().map_err(damaged)).collect()
 }
 
 pub(super) fn write(path: &Path, blocks: &[Commanded]) -> Result<(), BlocksFault> {
-    let kept = Kept { version: VERSION, note: NOTE.into(), blocks: blocks.iter().map(Row::of).collect() };
+    let kept =
+        Kept { version: VERSION, note: NOTE.into(), blocks: blocks.iter().map(Row::of).collect() };
     let unwritable = |cause| BlocksFault::Unwritable { path: path.into(), cause };
     let bytes = serde_json::to_vec_pretty(&kept).map_err(|error| unwritable(error.into()))?;
     put(path, &bytes).map_err(unwritable)
 }
 
 fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let folder = path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder =
+        path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
     // Made with mode 0600, under a name that nobody can foresee.
     let mut file = tempfile::Builder::new().prefix(".blocks-").tempfile_in(folder)?;
@@ -117,9 +122,14 @@ impl Row {
 
     pub(super) fn read(self) -> Result<Commanded, String> {
         let reach = self.service_provider.map_or(Reach::Everyone, |one| Reach::Only([one].into()));
-        let words =
-            Words { reason: &self.reason, message: &self.message, from: self.from.as_deref(), until: self.until.as_deref() };
-        let flaws = |flaws: Vec<Flaw>| flaws.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
+        let words = Words {
+            reason: &self.reason,
+            message: &self.message,
+            from: self.from.as_deref(),
+            until: self.until.as_deref(),
+        };
+        let flaws =
+            |flaws: Vec<Flaw>| flaws.iter().map(ToString::to_string).collect::<Vec<_>>().join("; ");
         let block = Block::new(self.connector, reach, words).map_err(flaws)?;
         Ok(Commanded { id: self.id, set_at: self.set_at, block })
     }

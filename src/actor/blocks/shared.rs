@@ -72,7 +72,9 @@ impl Blocks {
         let trouble = outcome.err().map(|fault| fault.to_string());
         let mut reading = self.0.reading.lock().unwrap_or_else(PoisonError::into_inner);
         match (&trouble, &reading.trouble) {
-            (Some(why), None) => tracing::error!(why, "the blocks can't be read; those known last stay in force"),
+            (Some(why), None) => {
+                tracing::error!(why, "the blocks can't be read; those known last stay in force")
+            }
             (None, Some(_)) => tracing::info!("the blocks can be read again"),
             _ => {}
         }
@@ -93,7 +95,9 @@ impl Blocks {
     pub fn complaint(&self) -> Option<String> {
         let reading = self.0.reading.lock().unwrap_or_else(PoisonError::into_inner);
         let why = reading.trouble.as_ref()?;
-        Some(format!("the blocks can't be read, and those known last stay in force: {why}; mend: see the store (docs/redis.md)"))
+        Some(format!(
+            "the blocks can't be read, and those known last stay in force: {why}; mend: see the store (docs/redis.md)"
+        ))
     }
 
     async fn round(&self, store: &dyn Store) -> Result<(), Unchanged> {
@@ -112,13 +116,18 @@ impl Blocks {
             }
             None if known.revision == 0 && known.blocks.is_empty() => {}
             Some(_) | None => {
-                let told = Known { revision: known.revision.max(1), blocks: Arc::clone(&known.blocks) };
+                let told =
+                    Known { revision: known.revision.max(1), blocks: Arc::clone(&known.blocks) };
                 if self.write(store, at, &told, now).await? {
                     self.adopt(told);
-                    tracing::warn!("the store did not have the blocks that this hub knows of; it has been told");
+                    tracing::warn!(
+                        "the store did not have the blocks that this hub knows of; it has been told"
+                    );
                 } else if at.is_none() && self.found(store, now).await?.is_none() {
                     // Nobody was faster: what was tampered with counts as absent, and yet is in the way.
-                    return Err(Unchanged::Away("their record is there, and can't be opened".to_owned()));
+                    return Err(Unchanged::Away(
+                        "their record is there, and can't be opened".to_owned(),
+                    ));
                 }
             }
         }
@@ -136,48 +145,75 @@ impl Blocks {
             let found = self.found(store, now).await?;
             let known = self.0.current.load_full();
             let at = found.as_ref().map(|found| found.at);
-            let base = found.as_ref().map(|found| &found.known).filter(|found| found.revision >= known.revision);
+            let base = found
+                .as_ref()
+                .map(|found| &found.known)
+                .filter(|found| found.revision >= known.revision);
             let base = base.unwrap_or(&known);
             let mut blocks = Vec::clone(&base.blocks);
             blocks.retain(|one| !one.block.is_over(now));
             let Some(made) = change(&mut blocks) else { return Ok(None) };
-            let next = Known { revision: base.revision.saturating_add(1), blocks: Arc::new(blocks) };
+            let next =
+                Known { revision: base.revision.saturating_add(1), blocks: Arc::new(blocks) };
             if self.write(store, at, &next, now).await? {
                 self.adopt(next);
                 self.copy().await;
                 return Ok(Some((made, Survival::Kept)));
             }
         }
-        Err(Unchanged::Away("other hubs changed the blocks at the same moment, again and again".to_owned()))
+        Err(Unchanged::Away(
+            "other hubs changed the blocks at the same moment, again and again".to_owned(),
+        ))
     }
 
     async fn found(&self, store: &dyn Store, now: Timestamp) -> Result<Option<Found>, Unchanged> {
         let Some(record) = store.load(&key(), now).await.map_err(away)? else {
             return Ok(None);
         };
-        let strange = |what: String| Unchanged::Away(format!("the blocks in the store make no sense to this release: {what}"));
-        let kept: Kept = serde_json::from_slice(&record.value).map_err(|error| strange(error.to_string()))?;
+        let strange = |what: String| {
+            Unchanged::Away(format!(
+                "the blocks in the store make no sense to this release: {what}"
+            ))
+        };
+        let kept: Kept =
+            serde_json::from_slice(&record.value).map_err(|error| strange(error.to_string()))?;
         if kept.version != FORMAT {
             return Err(strange(format!("their format is not {FORMAT}")));
         }
-        let blocks = kept.blocks.into_iter().map(Row::read).collect::<Result<_, _>>().map_err(strange)?;
+        let blocks =
+            kept.blocks.into_iter().map(Row::read).collect::<Result<_, _>>().map_err(strange)?;
         let known = Known { revision: kept.revision, blocks: Arc::new(blocks) };
         Ok(Some(Found { at: record.version, until: record.expires_at, known }))
     }
 
     /// False where somebody else was faster.
-    async fn write(&self, store: &dyn Store, at: Option<Version>, known: &Known, now: Timestamp) -> Result<bool, Unchanged> {
+    async fn write(
+        &self,
+        store: &dyn Store,
+        at: Option<Version>,
+        known: &Known,
+        now: Timestamp,
+    ) -> Result<bool, Unchanged> {
         let blocks = known.blocks.iter().map(Row::of).collect();
         let kept = Kept { version: FORMAT, revision: known.revision, blocks };
-        let value = serde_json::to_vec(&kept).map_err(|error| Unchanged::Away(error.to_string()))?;
+        let value =
+            serde_json::to_vec(&kept).map_err(|error| Unchanged::Away(error.to_string()))?;
         let expires_at = now + LIFE;
         match at {
             Some(version) => {
-                let replaced = store.replace(&key(), version, value, expires_at, now).await.map_err(away)?;
+                let replaced =
+                    store.replace(&key(), version, value, expires_at, now).await.map_err(away)?;
                 Ok(matches!(replaced, Replaced::Done(_)))
             }
             None => {
-                match store.insert(key(), Draft { value, expires_at, unread_until: None, families: Arc::default() }, now).await {
+                match store
+                    .insert(
+                        key(),
+                        Draft { value, expires_at, unread_until: None, families: Arc::default() },
+                        now,
+                    )
+                    .await
+                {
                     Ok(_) => Ok(true),
                     Err(StoreFault::Exists) => Ok(false),
                     Err(fault) => Err(away(fault)),

@@ -1,3 +1,4 @@
+pub(crate) mod shared;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::PermissionsExt as _;
@@ -48,14 +49,18 @@ impl Hub {
 fn block(connector: &str, lasting: Option<u64>) -> Block {
     let until = lasting.map(|lasting| in_rfc3339(Timestamp::from_seconds(NOW + lasting)));
     let message = BTreeMap::from([("fr".to_owned(), "Fermé".to_owned())]);
-    let words = Words { reason: "leaked keys", message: &message, from: None, until: until.as_deref() };
+    let words =
+        Words { reason: "leaked keys", message: &message, from: None, until: until.as_deref() };
     Block::new(connector.into(), Reach::Only(["sp".into()].into()), words).unwrap()
 }
 
 #[tokio::test]
 async fn what_was_blocked_is_blocked_after_a_restart() {
     let hub = Hub::new();
-    assert!(hub.blocks().all().is_empty() && !hub.state().exists(), "a hub that blocks nobody writes nothing");
+    assert!(
+        hub.blocks().all().is_empty() && !hub.state().exists(),
+        "a hub that blocks nobody writes nothing"
+    );
     let blocks = hub.blocks();
     let (first, survival) = blocks.add(block("one", Some(60))).await.unwrap();
     assert!(matches!(survival, Survival::Kept));
@@ -63,7 +68,10 @@ async fn what_was_blocked_is_blocked_after_a_restart() {
     assert_eq!(*hub.blocks().all(), [first.clone(), second.clone()]);
     blocks.remove(&first.id).await.unwrap().unwrap();
     assert!(blocks.remove(&first.id).await.unwrap().is_none(), "lifted twice");
-    assert_eq!((blocks.all().as_slice(), hub.blocks().all().as_slice()), ([second.clone()].as_slice(), [second].as_slice()));
+    assert_eq!(
+        (blocks.all().as_slice(), hub.blocks().all().as_slice()),
+        ([second.clone()].as_slice(), [second].as_slice())
+    );
 }
 
 #[tokio::test]
@@ -91,7 +99,11 @@ async fn a_damaged_file_stops_the_start_and_does_not_open_what_was_blocked() {
     ] {
         assert_ne!(bad, good, "{what}");
         let told = hub.refused(&bad);
-        assert!(told.contains("blocks.json: the blocks kept there make no sense (") && told.contains("mend: "), "{what}: {told}");
+        assert!(
+            told.contains("blocks.json: the blocks kept there make no sense (")
+                && told.contains("mend: "),
+            "{what}: {told}"
+        );
     }
     fs::write(hub.file(), good).unwrap();
     assert_eq!(hub.blocks().all().len(), 1);
@@ -105,7 +117,10 @@ async fn where_nothing_can_be_written_a_block_is_in_force_all_the_same_and_says_
     fs::write(hub.state(), "in the way").unwrap();
     let (added, survival) = blocks.add(block("one", None)).await.unwrap();
     let Survival::Lost(fault) = survival else { panic!("it can't have been kept") };
-    assert!(fault.to_string().contains("mend: let this user write to the folder (the setting `state`)"), "{fault}");
+    assert!(
+        fault.to_string().contains("mend: let this user write to the folder (the setting `state`)"),
+        "{fault}"
+    );
     assert_eq!(blocks.all().as_slice(), std::slice::from_ref(&added));
     assert!(matches!(blocks.remove(&added.id).await, Ok(Some((_, Survival::Lost(_))))));
     assert!(blocks.all().is_empty());
@@ -121,7 +136,8 @@ async fn what_is_over_is_dropped_at_the_next_change() {
     assert_eq!(hub.blocks().all().len(), 2);
     hub.clock.advance(Duration::from_millis(1));
     blocks.add(block("three", None)).await.unwrap();
-    let names: Vec<_> = hub.blocks().all().iter().map(|one| one.block.connector.to_string()).collect();
+    let names: Vec<_> =
+        hub.blocks().all().iter().map(|one| one.block.connector.to_string()).collect();
     assert_eq!(names, ["two", "three"]);
 }
 

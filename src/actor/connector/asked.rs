@@ -42,7 +42,11 @@ where
     M::Result: 'static,
 {
     type Result = Answer<M::Result>;
-    fn handle(&mut self, Posted { message, at, scope }: Posted<M>, _: &mut Self::Context) -> Self::Result {
+    fn handle(
+        &mut self,
+        Posted { message, at, scope }: Posted<M>,
+        _: &mut Self::Context,
+    ) -> Self::Result {
         self.desk.surroundings.metrics.actor_took(ACTOR, at.elapsed());
         message.answer(self, scope)
     }
@@ -84,7 +88,9 @@ impl Handler<RunProbe> for ConnectorActor {
 impl Asked for Begin {
     fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
         let Begin(departure) = self;
-        actor.call(Call::Begin, None, scope, move |desk| async move { desk.connector.begin(departure).await })
+        actor.call(Call::Begin, None, scope, move |desk| async move {
+            desk.connector.begin(departure).await
+        })
     }
 }
 
@@ -94,7 +100,10 @@ impl Asked for Complete {
         actor.call(Call::Complete, Some(network), scope, move |desk| async move {
             let outcome = desk.connector.complete(attempt, arrival).await;
             if let (Ok(_), Some(seconds)) = (&outcome, desk.connector.skew_seconds()) {
-                #[expect(clippy::cast_precision_loss, reason = "a skew of 2^52 seconds is beyond every clock")]
+                #[expect(
+                    clippy::cast_precision_loss,
+                    reason = "a skew of 2^52 seconds is beyond every clock"
+                )]
                 desk.surroundings.metrics.connector_clock_skew(&desk.id, seconds as f64);
             }
             outcome
@@ -108,7 +117,10 @@ impl Asked for SignIn {
         actor.call(Call::SignIn, Some(typed.network), scope, move |desk| async move {
             match desk.connector.password_page() {
                 Some(page) => page.sign_in(typed).await,
-                None => Err(ConnectorFault::new(ErrorCode::Internal, "this connector has no page with a password")),
+                None => Err(ConnectorFault::new(
+                    ErrorCode::Internal,
+                    "this connector has no page with a password",
+                )),
             }
         })
     }
@@ -117,7 +129,12 @@ impl Asked for SignIn {
 impl Asked for End {
     fn answer(self, actor: &ConnectorActor, scope: Scope) -> Answer<Self::Result> {
         let End(farewell) = self;
-        actor.call(Call::End, None, scope, move |desk| async move { desk.connector.end(farewell).await })
+        actor.call(
+            Call::End,
+            None,
+            scope,
+            move |desk| async move { desk.connector.end(farewell).await },
+        )
     }
 }
 

@@ -54,7 +54,8 @@ pub enum Condition {
 }
 
 impl Condition {
-    pub const LABELS: [&str; 3] = [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
+    pub const LABELS: [&str; 3] =
+        [Self::Closed.label(), Self::Open.label(), Self::HalfOpen.label()];
 
     #[must_use]
     pub const fn label(self) -> &'static str {
@@ -145,7 +146,9 @@ impl Circuit {
     pub fn open(&mut self, cause: Cause, now: Timestamp) {
         let pause = match self.state {
             State::Open { .. } => return,
-            State::HalfOpen { since, pause } if is_within(since, QUIET, now) => (pause * 2).min(LONGEST_PAUSE),
+            State::HalfOpen { since, pause } if is_within(since, QUIET, now) => {
+                (pause * 2).min(LONGEST_PAUSE)
+            }
             State::HalfOpen { .. } | State::Closed => FIRST_PAUSE,
         };
         self.change(State::Open { since: now, pause, cause });

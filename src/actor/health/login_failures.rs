@@ -49,11 +49,14 @@ impl LoginFailures {
             return None;
         }
         let successes = usize::try_from(successes).unwrap_or(usize::MAX);
-        let recent: Vec<Timestamp> = self.networks.values().copied().filter(|at| is_within(*at, WINDOW, now)).collect();
+        let recent: Vec<Timestamp> =
+            self.networks.values().copied().filter(|at| is_within(*at, WINDOW, now)).collect();
         let unanswered = |at: &Timestamp| {
-            is_within(*at, LOW_TRAFFIC_WINDOW, now) && self.succeeded_at.is_none_or(|succeeded_at| *at > succeeded_at)
+            is_within(*at, LOW_TRAFFIC_WINDOW, now)
+                && self.succeeded_at.is_none_or(|succeeded_at| *at > succeeded_at)
         };
-        let consecutive: Vec<Timestamp> = self.networks.values().copied().filter(unanswered).collect();
+        let consecutive: Vec<Timestamp> =
+            self.networks.values().copied().filter(unanswered).collect();
         if recent.len() >= networks.max(successes) {
             recent.into_iter().min()
         } else if consecutive.len() >= networks {

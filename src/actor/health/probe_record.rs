@@ -48,9 +48,14 @@ impl ProbeRecord {
         match outcome {
             ProbeOutcome::Succeeded => self.clear(now),
             ProbeOutcome::Failed(code) => {
-                let (since, points) = self.failing.map_or((now, 0), |failing| (failing.since, failing.points));
+                let (since, points) =
+                    self.failing.map_or((now, 0), |failing| (failing.since, failing.points));
                 let weight = if declared { CONDEMNING_POINTS } else { weight(code) };
-                self.failing = Some(Failing { since, points: points.saturating_add(weight).min(CONDEMNING_POINTS), code });
+                self.failing = Some(Failing {
+                    since,
+                    points: points.saturating_add(weight).min(CONDEMNING_POINTS),
+                    code,
+                });
             }
             ProbeOutcome::Inconclusive => {}
         }

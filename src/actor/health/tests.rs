@@ -1,3 +1,4 @@
+mod evidence;
 use proptest::prelude::*;
 
 use super::blame::is_the_providers;
@@ -34,7 +35,12 @@ impl Stage {
     }
 
     pub fn call(&self, call: Call, outcome: Result<(), ErrorCode>, network: u32) -> Option<Turn> {
-        self.ask(call).expect("it is not let through").settle(outcome, Some(net(network)), TOOK, self.now)
+        self.ask(call).expect("it is not let through").settle(
+            outcome,
+            Some(net(network)),
+            TOOK,
+            self.now,
+        )
     }
 
     /// A login from this network, as far as one is let through.
@@ -182,7 +188,10 @@ fn times_are_told_within_half_as_much_again() {
     let told = window.latency(T0).unwrap();
     for (told, exact) in [(told.p50, 50), (told.p95, 95), (told.p99, 99)] {
         let exact = Duration::from_millis(exact);
-        assert!(told >= exact && told <= exact * 3 / 2 + Duration::from_millis(1), "{told:?} for {exact:?}");
+        assert!(
+            told >= exact && told <= exact * 3 / 2 + Duration::from_millis(1),
+            "{told:?} for {exact:?}"
+        );
     }
 }
 
@@ -196,7 +205,12 @@ fn an_oddity_is_told_once_and_strangers_can_not_fill_the_memory() {
 }
 
 fn outcome() -> impl Strategy<Value = Result<(), ErrorCode>> {
-    prop_oneof![Just(Ok(())), Just(Err(DEAD)), Just(Err(ErrorCode::IdpTimeout)), Just(Err(ErrorCode::IdpDenied))]
+    prop_oneof![
+        Just(Ok(())),
+        Just(Err(DEAD)),
+        Just(Err(ErrorCode::IdpTimeout)),
+        Just(Err(ErrorCode::IdpDenied))
+    ]
 }
 
 proptest! {

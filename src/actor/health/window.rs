@@ -70,9 +70,18 @@ const fn tick(now: Timestamp) -> u64 {
 }
 
 impl Window {
-    pub fn record(&mut self, now: Timestamp, call: Call, outcome: Result<(), ErrorCode>, took: Duration) {
+    pub fn record(
+        &mut self,
+        now: Timestamp,
+        call: Call,
+        outcome: Result<(), ErrorCode>,
+        took: Duration,
+    ) {
         let tick = tick(now);
-        let Some(slot) = self.slots.get_mut(usize::try_from(tick % SLOTS).unwrap_or_default()) else { return };
+        let Some(slot) = self.slots.get_mut(usize::try_from(tick % SLOTS).unwrap_or_default())
+        else {
+            return;
+        };
         if slot.tick != tick {
             *slot = Slot { tick, ..Slot::default() };
         }
@@ -82,7 +91,8 @@ impl Window {
         match outcome {
             Ok(()) => {
                 slot.tally.well = slot.tally.well.saturating_add(1);
-                slot.tally.login_successes = slot.tally.login_successes.saturating_add(u32::from(call.is_a_login()));
+                slot.tally.login_successes =
+                    slot.tally.login_successes.saturating_add(u32::from(call.is_a_login()));
             }
             Err(code) => {
                 slot.tally.ill = slot.tally.ill.saturating_add(1);
@@ -144,7 +154,8 @@ impl Window {
 }
 
 fn count(reasons: &mut [Option<(ErrorCode, u32)>; REASONS], code: ErrorCode) {
-    let is_place = |place: &&mut Option<(ErrorCode, u32)>| place.is_none_or(|(known, _)| known == code);
+    let is_place =
+        |place: &&mut Option<(ErrorCode, u32)>| place.is_none_or(|(known, _)| known == code);
     if let Some(place) = reasons.iter_mut().find(is_place) {
         *place = Some((code, place.map_or(0, |(_, times)| times).saturating_add(1)));
     }

@@ -60,7 +60,8 @@ impl Schedule {
 
     /// The most probes of one round, so that a long pause of the process is not followed by a burst.
     pub fn most_at_once(&self) -> usize {
-        let per_round = self.entries.len().div_ceil(usize::try_from(IN_USE_INTERVAL.as_secs()).unwrap_or(1));
+        let per_round =
+            self.entries.len().div_ceil(usize::try_from(IN_USE_INTERVAL.as_secs()).unwrap_or(1));
         (2 * per_round).max(MIN_AT_ONCE)
     }
 
@@ -81,7 +82,9 @@ impl Schedule {
     }
 
     pub fn was_asked_since(&self, id: &ConnectorId, since: Timestamp) -> bool {
-        self.entries.get(id).is_some_and(|entry| entry.begun_at >= since || entry.early_at.is_some())
+        self.entries
+            .get(id)
+            .is_some_and(|entry| entry.begun_at >= since || entry.early_at.is_some())
     }
 
     /// Whether the documents are to be probed now; if so, the caller does it.
@@ -89,7 +92,8 @@ impl Schedule {
         let count = self.entries.len();
         let Some(entry) = self.entries.get_mut(id) else { return false };
         let interval = if is_in_use { IN_USE_INTERVAL } else { IDLE_INTERVAL };
-        let is_due = now >= next_slot(entry.begun_at, interval, entry.rank, count) || entry.early_at.is_some_and(|at| now >= at);
+        let is_due = now >= next_slot(entry.begun_at, interval, entry.rank, count)
+            || entry.early_at.is_some_and(|at| now >= at);
         if !is_due || entry.is_running || now < entry.not_before {
             return false;
         }
@@ -108,7 +112,14 @@ impl Schedule {
     }
 
     /// A probe has finished.
-    pub fn finish(&mut self, id: &ConnectorId, is_login: bool, confirm: bool, retry_after: Option<Duration>, now: Timestamp) {
+    pub fn finish(
+        &mut self,
+        id: &ConnectorId,
+        is_login: bool,
+        confirm: bool,
+        retry_after: Option<Duration>,
+        now: Timestamp,
+    ) {
         let Some(entry) = self.entries.get_mut(id) else { return };
         if is_login {
             entry.is_login_running = false;
@@ -125,7 +136,8 @@ impl Schedule {
 /// The first moment after `begun_at` that is this rank's: `rank / count` into an interval.
 fn next_slot(begun_at: Timestamp, interval: Duration, rank: usize, count: usize) -> Timestamp {
     let interval = u64::try_from(interval.as_millis()).unwrap_or(u64::MAX).max(1);
-    let (rank, count) = (u64::try_from(rank).unwrap_or_default(), u64::try_from(count).unwrap_or(1).max(1));
+    let (rank, count) =
+        (u64::try_from(rank).unwrap_or_default(), u64::try_from(count).unwrap_or(1).max(1));
     let phase = interval.saturating_mul(rank) / count;
     let begun = begun_at.millis();
     let passed = begun.saturating_sub(phase) / interval;

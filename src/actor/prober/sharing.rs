@@ -105,7 +105,12 @@ impl Lease {
     async fn exchange(&self, probed: &Probed, now: Timestamp) -> Result<Role, StoreFault> {
         let Some(record) = self.store.load(&key(), now).await? else {
             let report = self.report(&Shared::default(), probed, now);
-            let draft = Draft { value: encode(&report), expires_at: now + LIFE, unread_until: None, families: Arc::default() };
+            let draft = Draft {
+                value: encode(&report),
+                expires_at: now + LIFE,
+                unread_until: None,
+                families: Arc::default(),
+            };
             return match self.store.insert(key(), draft, now).await {
                 Ok(_) => {
                     self.note_written(report, now);
@@ -124,7 +129,13 @@ impl Lease {
         }
     }
 
-    async fn lead(&self, shared: &Shared, record: &Record, probed: &Probed, now: Timestamp) -> Result<Role, StoreFault> {
+    async fn lead(
+        &self,
+        shared: &Shared,
+        record: &Record,
+        probed: &Probed,
+        now: Timestamp,
+    ) -> Result<Role, StoreFault> {
         for (id, health) in probed {
             if let Some(used_at) = shared.used.get(id) {
                 health.mark_used((*used_at).min(now));
@@ -132,8 +143,9 @@ impl Lease {
         }
         let is_due = {
             let state = self.state();
-            let is_changed =
-                probed.iter().any(|(id, health)| state.written.failing.get(id).copied() != health.documents_failing());
+            let is_changed = probed.iter().any(|(id, health)| {
+                state.written.failing.get(id).copied() != health.documents_failing()
+            });
             is_changed || now.since(state.written_at) >= HEARTBEAT || state.written_at > now
         };
         if !is_due {
@@ -143,12 +155,22 @@ impl Lease {
         self.write(shared, record.version, probed, now).await.map(|_| Role::Prober)
     }
 
-    async fn heed(&self, shared: Shared, record: &Record, probed: &Probed, now: Timestamp) -> Result<Role, StoreFault> {
+    async fn heed(
+        &self,
+        shared: Shared,
+        record: &Record,
+        probed: &Probed,
+        now: Timestamp,
+    ) -> Result<Role, StoreFault> {
         let is_silent = {
             let mut state = self.state();
             let said = (shared.prober.clone(), shared.beat);
             let since = match &state.seen {
-                Some((prober, beat, since)) if (prober, *beat) == (&said.0, said.1) && *since <= now => *since,
+                Some((prober, beat, since))
+                    if (prober, *beat) == (&said.0, said.1) && *since <= now =>
+                {
+                    *since
+                }
                 _ => now,
             };
             state.seen = Some((said.0, said.1, since));
@@ -157,12 +179,17 @@ impl Lease {
         if is_silent {
             let is_won = self.write(&shared, record.version, probed, now).await?;
             if is_won {
-                tracing::info!("this hub probes the identity providers from now on: the one that did has fallen silent");
+                tracing::info!(
+                    "this hub probes the identity providers from now on: the one that did has fallen silent"
+                );
             }
             return Ok(if is_won { Role::Prober } else { Role::Follower });
         }
         for (id, health) in probed {
-            log_turn(id, health.adopt_documents(shared.failing.get(id).copied(), shared.alive_at, now));
+            log_turn(
+                id,
+                health.adopt_documents(shared.failing.get(id).copied(), shared.alive_at, now),
+            );
         }
         self.state().alive_at = shared.alive_at;
         self.report_use(shared, record.version, probed, now).await?;
@@ -170,10 +197,17 @@ impl Lease {
     }
 
     /// Tells the prober which connectors logins of this hub use.
-    async fn report_use(&self, shared: Shared, version: Version, probed: &Probed, now: Timestamp) -> Result<(), StoreFault> {
+    async fn report_use(
+        &self,
+        shared: Shared,
+        version: Version,
+        probed: &Probed,
+        now: Timestamp,
+    ) -> Result<(), StoreFault> {
         let news = probed.iter().filter_map(|(id, health)| {
             let used_at = health.in_use_since(now)?;
-            let is_old = shared.used.get(id).is_none_or(|known| used_at.since(*known) >= USE_REPORTED_FOR);
+            let is_old =
+                shared.used.get(id).is_none_or(|known| used_at.since(*known) >= USE_REPORTED_FOR);
             is_old.then(|| (id.clone(), used_at))
         });
         let news: Vec<_> = news.collect();
@@ -186,9 +220,16 @@ impl Lease {
         self.store.replace(&key(), version, encode(&told), now + LIFE, now).await.map(|_| ())
     }
 
-    async fn write(&self, before: &Shared, version: Version, probed: &Probed, now: Timestamp) -> Result<bool, StoreFault> {
+    async fn write(
+        &self,
+        before: &Shared,
+        version: Version,
+        probed: &Probed,
+        now: Timestamp,
+    ) -> Result<bool, StoreFault> {
         let report = self.report(before, probed, now);
-        let replaced = self.store.replace(&key(), version, encode(&report), now + LIFE, now).await?;
+        let replaced =
+            self.store.replace(&key(), version, encode(&report), now + LIFE, now).await?;
         let is_done = matches!(replaced, Replaced::Done(_));
         if is_done {
             self.note_written(report, now);
@@ -199,13 +240,18 @@ impl Lease {
     /// The record as this hub writes it, being the prober.
     fn report(&self, before: &Shared, probed: &Probed, now: Timestamp) -> Shared {
         let mut used = before.used.clone();
-        used.extend(probed.iter().filter_map(|(id, health)| Some((id.clone(), health.in_use_since(now)?))));
+        used.extend(
+            probed.iter().filter_map(|(id, health)| Some((id.clone(), health.in_use_since(now)?))),
+        );
         used.retain(|_, at| now.since(*at) < IN_USE);
         Shared {
             prober: self.hub.clone(),
             beat: before.beat.wrapping_add(1),
             alive_at: probed.iter().filter_map(|(_, health)| health.evidence(now).alive_at).max(),
-            failing: probed.iter().filter_map(|(id, health)| Some((id.clone(), health.documents_failing()?))).collect(),
+            failing: probed
+                .iter()
+                .filter_map(|(id, health)| Some((id.clone(), health.documents_failing()?)))
+                .collect(),
             used,
         }
     }

@@ -1,5 +1,7 @@
 //! Real actors and the real loop in paused time: identity providers die, come back, limit the hub, or all go at once.
 
+mod sharing;
+mod way_out;
 use std::sync::atomic::AtomicU8;
 
 use crate::actor::blocks::Blocks;
@@ -31,7 +33,8 @@ pub enum Mode {
     NoTokens,
 }
 
-const MODES: [Mode; 6] = [Mode::Works, Mode::Refuses, Mode::Hangs, Mode::InMaintenance, Mode::Throttles, Mode::NoTokens];
+const MODES: [Mode; 6] =
+    [Mode::Works, Mode::Refuses, Mode::Hangs, Mode::InMaintenance, Mode::Throttles, Mode::NoTokens];
 pub const RETRY_AFTER: Duration = Duration::from_secs(120);
 
 /// An identity provider that writes down when it is probed.
@@ -58,7 +61,9 @@ impl FakeIdp {
     }
 
     async fn answer(&self, is_login: bool) -> Result<(), ConnectorFault> {
-        let fault = |code, retry_after| Err(ConnectorFault { retry_after, ..ConnectorFault::new(code, "as told") });
+        let fault = |code, retry_after| {
+            Err(ConnectorFault { retry_after, ..ConnectorFault::new(code, "as told") })
+        };
         match MODES[usize::from(self.mode.load(Ordering::SeqCst))] {
             Mode::Works => Ok(()),
             Mode::Refuses => fault(ErrorCode::IdpUnreachable, None),
@@ -121,10 +126,17 @@ impl TestHub {
         let file: ConnectorFile = toml::from_str(text).unwrap();
         let facts = |number| {
             let (id, file) = (id(number), file.clone());
-            let configured = ConfiguredConnector { id: id.clone(), file, client_secret: None, logo: None, blocks: Vec::new() };
+            let configured = ConfiguredConnector {
+                id: id.clone(),
+                file,
+                client_secret: None,
+                logo: None,
+                blocks: Vec::new(),
+            };
             (id, Arc::new(ConnectorFacts::of(&configured)))
         };
-        let federation = Federation::new([], ScopeTable::default(), Unavailable::Greyed).with_connectors((0..count).map(facts));
+        let federation = Federation::new([], ScopeTable::default(), Unavailable::Greyed)
+            .with_connectors((0..count).map(facts));
         let plan = |(number, idp): (usize, &Arc<FakeIdp>)| Plan {
             id: id(number),
             connector: Arc::clone(idp) as Arc<dyn Connector>,
@@ -191,9 +203,12 @@ pub async fn pass(clock: &HandClock, seconds: u64) {
 async fn a_dead_identity_provider_is_greyed_and_a_recovered_one_offered_in_time() {
     tokio::time::pause();
     // In use, and not.
-    for (mode, is_used, limit) in
-        [(Mode::Refuses, true, 20), (Mode::Hangs, true, 40), (Mode::Refuses, false, 90), (Mode::Hangs, false, 90)]
-    {
+    for (mode, is_used, limit) in [
+        (Mode::Refuses, true, 20),
+        (Mode::Hangs, true, 40),
+        (Mode::Refuses, false, 90),
+        (Mode::Hangs, false, 90),
+    ] {
         for delay in [0, 3, 7, 9] {
             let hub = TestHub::alone(3);
             let use_it = || {
@@ -217,7 +232,8 @@ async fn a_dead_identity_provider_is_greyed_and_a_recovered_one_offered_in_time(
 }
 
 #[actix::test]
-async fn an_identity_provider_that_dies_after_its_documents_were_fetched_is_not_taken_for_healthy() {
+async fn an_identity_provider_that_dies_after_its_documents_were_fetched_is_not_taken_for_healthy()
+{
     // 28 minutes after it died, everybody was still sent there.
     tokio::time::pause();
     let hub = TestHub::alone(2);
@@ -268,7 +284,11 @@ async fn retry_after_is_honoured() {
     pass(&hub.clock, 11).await;
     assert_eq!(hub.idps[0].probes(), before + 1);
     pass(&hub.clock, 100).await;
-    assert_eq!((hub.idps[0].probes(), hub.standing(0)), (before + 1, Standing::Well), "not asked before Retry-After");
+    assert_eq!(
+        (hub.idps[0].probes(), hub.standing(0)),
+        (before + 1, Standing::Well),
+        "not asked before Retry-After"
+    );
     hub.idps[0].set(Mode::Works);
     pass(&hub.clock, 40).await;
     assert!(hub.idps[0].probes() > before + 1);
@@ -322,7 +342,11 @@ async fn an_outage_of_the_token_endpoint_alone_is_found_within_a_minute() {
             hub.login(0, second % networks, Ok(()));
             pass(&hub.clock, 1).await;
         }
-        assert_eq!(hub.idps[0].codes.load(Ordering::SeqCst), 1, "what a working token endpoint says is learnt once");
+        assert_eq!(
+            hub.idps[0].codes.load(Ordering::SeqCst),
+            1,
+            "what a working token endpoint says is learnt once"
+        );
         hub.idps[0].set(Mode::NoTokens);
         let mut found = None;
         for second in 0..60 {
@@ -358,5 +382,8 @@ async fn forged_callbacks_of_one_network_grey_nobody() {
         pass(&hub.clock, 1).await;
         assert_eq!(hub.standing(0), Standing::Well, "{second}");
     }
-    assert!(hub.idps[0].codes.load(Ordering::SeqCst) <= 8, "the attacker's calls to the token endpoint are few");
+    assert!(
+        hub.idps[0].codes.load(Ordering::SeqCst) <= 8,
+        "the attacker's calls to the token endpoint are few"
+    );
 }

@@ -159,7 +159,11 @@ impl ConnectorRow {
             (ConnectorState::On, Some(health)) => match health.circuit {
                 Circuit::Open => ConnectorStanding::Down,
                 Circuit::HalfOpen => ConnectorStanding::Tried,
-                Circuit::Closed if health.failure_ratio >= 0.5 && health.failures() >= MIN_FAILURES => ConnectorStanding::Failing,
+                Circuit::Closed
+                    if health.failure_ratio >= 0.5 && health.failures() >= MIN_FAILURES =>
+                {
+                    ConnectorStanding::Failing
+                }
                 Circuit::Closed => ConnectorStanding::Well,
             },
         }
@@ -187,10 +191,16 @@ pub(in crate::actor) struct AtOnce {
 
 impl AtOnce {
     /// What the gate judges, by a snapshot at hand.
-    pub fn facts(&self, federation: &Federation, client_id: &ClientId, id: &ConnectorId) -> gate::Facts {
+    pub fn facts(
+        &self,
+        federation: &Federation,
+        client_id: &ClientId,
+        id: &ConnectorId,
+    ) -> gate::Facts {
         let facts = gate_facts(federation, client_id, id);
         let connector = federation.connector(id);
-        let block = connector.and_then(|connector| in_force(connector, &self.commanded, client_id, id, self.now));
+        let block = connector
+            .and_then(|connector| in_force(connector, &self.commanded, client_id, id, self.now));
         match block.map(|block| &block.reach) {
             None => facts,
             // Off is off for longer, and what does not exist can't be blocked.
@@ -211,15 +221,20 @@ impl Connectors {
     pub fn word(&self, client_id: &ClientId, id: &ConnectorId) -> Arc<BTreeMap<String, String>> {
         let (federation, commanded) = (self.federation.load(), self.blocks.all());
         let connector = federation.connector(id);
-        let block = connector.and_then(|connector| in_force(connector, &commanded, client_id, id, self.blocks.now()));
+        let block = connector.and_then(|connector| {
+            in_force(connector, &commanded, client_id, id, self.blocks.now())
+        });
         block.map(|block| Arc::clone(&block.message)).unwrap_or_default()
     }
 
     /// True where a block for everybody is in force.
     pub(in crate::actor) fn is_blocked(&self, id: &ConnectorId) -> bool {
-        let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let (federation, commanded, now) =
+            (self.federation.load(), self.blocks.all(), self.blocks.now());
         let stands = |block: &Block| block.reach == Reach::Everyone && block.is_in_force(now);
-        federation.connector(id).is_some_and(|connector| of(connector, &commanded, id).any(|(_, block)| stands(block)))
+        federation
+            .connector(id)
+            .is_some_and(|connector| of(connector, &commanded, id).any(|(_, block)| stands(block)))
     }
 
     /// Sets a block. It is in force when this returns; it waits for the disk, or for the store that hubs share.
@@ -229,17 +244,25 @@ impl Connectors {
     pub async fn block(&self, new: &NewBlock) -> Result<(BlockRow, Survival), Unset> {
         let federation = self.federation.load();
         if federation.connector(&new.connector).is_none() {
-            return Err(Unset::UnknownConnector { known: federation.connectors().keys().cloned().collect() });
+            return Err(Unset::UnknownConnector {
+                known: federation.connectors().keys().cloned().collect(),
+            });
         }
-        if new.service_provider.as_ref().is_some_and(|client_id| federation.service(client_id).is_none()) {
+        if new
+            .service_provider
+            .as_ref()
+            .is_some_and(|client_id| federation.service(client_id).is_none())
+        {
             return Err(Unset::UnknownServiceProvider);
         }
-        let reach = new.service_provider.clone().map_or(Reach::Everyone, |one| Reach::Only([one].into()));
+        let reach =
+            new.service_provider.clone().map_or(Reach::Everyone, |one| Reach::Only([one].into()));
         let (from, until) = (new.from.as_deref(), new.until.as_deref());
         let words = Words { reason: &new.reason, message: &new.message, from, until };
         let block = Block::new(new.connector.clone(), reach, words).map_err(Unset::Flawed)?;
         if block.is_over(self.blocks.now()) {
-            let flaw = Flaw::new("until", "is over already", "write a moment that is still to come");
+            let flaw =
+                Flaw::new("until", "is over already", "write a moment that is still to come");
             return Err(Unset::Flawed(vec![flaw]));
         }
         let (commanded, survival) = self.blocks.add(block).await.map_err(Unset::Unchanged)?;
@@ -252,18 +275,22 @@ impl Connectors {
     /// Nothing has changed.
     pub async fn unblock(&self, id: &str) -> Result<Option<(BlockRow, Survival)>, Unchanged> {
         let lifted = self.blocks.remove(id).await?;
-        Ok(lifted.map(|(commanded, survival)| (BlockRow::commanded(&commanded, self.blocks.now()), survival)))
+        Ok(lifted.map(|(commanded, survival)| {
+            (BlockRow::commanded(&commanded, self.blocks.now()), survival)
+        }))
     }
 
     /// Every connector, by id.
     #[must_use]
     pub fn overview(&self) -> Vec<ConnectorRow> {
-        let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let (federation, commanded, now) =
+            (self.federation.load(), self.blocks.all(), self.blocks.now());
         let actors = self.actors.load();
         let row = |(id, connector): (&ConnectorId, &Arc<ConnectorFacts>)| {
             let ConnectorFacts { name, enabled, levels, .. } = connector.as_ref();
             let alive = of(connector, &commanded, id).filter(|(_, block)| !block.is_over(now));
-            let blocks: Vec<BlockRow> = alive.map(|(by, block)| BlockRow::of(by, block, now)).collect();
+            let blocks: Vec<BlockRow> =
+                alive.map(|(by, block)| BlockRow::of(by, block, now)).collect();
             let everyone = blocks.iter().any(|row| row.in_force && row.service_providers.is_none());
             ConnectorRow {
                 id: id.clone(),
@@ -276,9 +303,12 @@ impl Connectors {
                 lowest: levels.lowest,
                 highest: levels.highest,
                 blocks,
-                health: actors
-                    .get(id)
-                    .map(|entry| HealthRow::of(entry.handle.health().view(now), entry.plan.connector.skew_seconds())),
+                health: actors.get(id).map(|entry| {
+                    HealthRow::of(
+                        entry.handle.health().view(now),
+                        entry.plan.connector.skew_seconds(),
+                    )
+                }),
             }
         };
         federation.connectors().iter().map(row).collect()
@@ -287,15 +317,18 @@ impl Connectors {
     /// Blocks by command of connectors that are not there (any more): they hold again as soon as the file is back.
     #[must_use]
     pub fn orphaned_blocks(&self) -> Vec<BlockRow> {
-        let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
-        let orphaned =
-            commanded.iter().filter(|one| federation.connector(&one.block.connector).is_none() && !one.block.is_over(now));
+        let (federation, commanded, now) =
+            (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let orphaned = commanded.iter().filter(|one| {
+            federation.connector(&one.block.connector).is_none() && !one.block.is_over(now)
+        });
         orphaned.map(|one| BlockRow::commanded(one, now)).collect()
     }
 
     /// How many blocks are in force on each connector.
     pub fn report_blocks(&self, metrics: &Metrics) {
-        let (federation, commanded, now) = (self.federation.load(), self.blocks.all(), self.blocks.now());
+        let (federation, commanded, now) =
+            (self.federation.load(), self.blocks.all(), self.blocks.now());
         let count = |(id, connector): (_, &Arc<ConnectorFacts>)| {
             (id, of(connector, &commanded, id).filter(|(_, block)| block.is_in_force(now)).count())
         };
@@ -341,7 +374,11 @@ impl HealthRow {
             },
             failure_ratio: view.tally.failure_ratio(),
             p99_seconds: view.latency.map(|latency| latency.p99.as_secs_f64()),
-            reasons: view.reasons.into_iter().map(|(code, count)| (code.entry().code.to_owned(), count)).collect(),
+            reasons: view
+                .reasons
+                .into_iter()
+                .map(|(code, count)| (code.entry().code.to_owned(), count))
+                .collect(),
             skew_seconds,
         }
     }

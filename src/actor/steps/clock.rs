@@ -45,7 +45,11 @@ impl Clock {
         match &login.state {
             State::Away(_) => ticket.spent.away += gone_by,
             State::Answered(_) | State::Failed(_) => {}
-            State::Choosing(_) | State::Leaving(_) | State::Verifying(_) | State::Identifying(_) | State::Consenting(_) => {
+            State::Choosing(_)
+            | State::Leaving(_)
+            | State::Verifying(_)
+            | State::Identifying(_)
+            | State::Consenting(_) => {
                 ticket.spent.person += gone_by;
             }
         }
@@ -106,7 +110,9 @@ mod tests {
         let chose = OPENED + Duration::from_secs(7);
         let mut clock = Clock::start(&mut login, chose);
         tokio::time::advance(Duration::from_millis(2)).await;
-        clock.during(Whose::IdentityProvider, tokio::time::advance(Duration::from_millis(300))).await;
+        clock
+            .during(Whose::IdentityProvider, tokio::time::advance(Duration::from_millis(300)))
+            .await;
         clock.note(&mut login);
         clock.during(Whose::Register, tokio::time::advance(Duration::from_millis(40))).await;
         clock.during(Whose::Hub, tokio::time::advance(Duration::from_millis(1))).await;

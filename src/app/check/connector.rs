@@ -11,7 +11,9 @@ use serde::Serialize;
 use super::sample::{self, Sample};
 use crate::config::connectors::Draft;
 use crate::config::mapping;
-use crate::config::model::{ConnectorFile, ConnectorKind, OidcKind, SubjectSource, UpstreamAuthMethod};
+use crate::config::model::{
+    ConnectorFile, ConnectorKind, OidcKind, SubjectSource, UpstreamAuthMethod,
+};
 use crate::config::surroundings::Surroundings;
 use crate::config::{self, Environment, Problem};
 use crate::connector::finding::{Examination, Finding, Verdict};
@@ -65,7 +67,8 @@ pub async fn connector(
     env: &Env,
 ) -> Report {
     let draft = around.connector(file, environment);
-    let mut findings: Vec<Finding> = draft.problems.iter().chain(&draft.refused).map(of_problem).collect();
+    let mut findings: Vec<Finding> =
+        draft.problems.iter().chain(&draft.refused).map(of_problem).collect();
     if findings.is_empty() {
         findings.push(Finding::ok("file", "it is well formed"));
     }
@@ -76,18 +79,32 @@ pub async fn connector(
         register = to_register(&draft.id, file, around);
         if let Some(sample) = sample {
             match json::parse_object(sample) {
-                Ok(claims) => followed = Some(sample::follow(file, around, &rules(around), claims, &mut findings)),
+                Ok(claims) => {
+                    followed =
+                        Some(sample::follow(file, around, &rules(around), claims, &mut findings))
+                }
                 Err(_) => {
-                    let mend = "write {\"claim\": \"value\"}, at most 16 levels deep, no name twice";
-                    findings.push(Finding::fault("sample", "the sample is not a JSON object of claims", mend));
+                    let mend =
+                        "write {\"claim\": \"value\"}, at most 16 levels deep, no name twice";
+                    findings.push(Finding::fault(
+                        "sample",
+                        "the sample is not a JSON object of claims",
+                        mend,
+                    ));
                 }
             }
         }
     }
     if asked == Asked::Yes {
         match built(&draft, around, env) {
-            Ok(Some(connector)) => findings.extend(connector.examine(&examination(&draft, around)).await),
-            Ok(None) => findings.push(Finding::fault("online", "the identity provider is not asked", "mend the file first")),
+            Ok(Some(connector)) => {
+                findings.extend(connector.examine(&examination(&draft, around)).await)
+            }
+            Ok(None) => findings.push(Finding::fault(
+                "online",
+                "the identity provider is not asked",
+                "mend the file first",
+            )),
             Err(fault) => findings.push(fault),
         }
     }
@@ -96,7 +113,9 @@ pub async fn connector(
 }
 
 fn of_problem(problem: &Problem) -> Finding {
-    let place = problem.line.map_or_else(|| problem.file.clone(), |line| format!("{}:{line}", problem.file));
+    let place = problem
+        .line
+        .map_or_else(|| problem.file.clone(), |line| format!("{}:{line}", problem.file));
     let key = if problem.key.is_empty() { String::new() } else { format!("{}: ", problem.key) };
     Finding::fault("file", format!("{place}: {key}{}", problem.what), problem.mend.clone())
 }
@@ -116,7 +135,11 @@ fn rules(around: &Surroundings) -> Rules {
 }
 
 /// `None` where the file has problems, which are told already.
-fn built(draft: &Draft, around: &Surroundings, env: &Env) -> Result<Option<Arc<dyn Connector>>, Finding> {
+fn built(
+    draft: &Draft,
+    around: &Surroundings,
+    env: &Env,
+) -> Result<Option<Arc<dyn Connector>>, Finding> {
     let (Some(file), true) = (&draft.file, draft.problems.is_empty()) else { return Ok(None) };
     let keys = match &around.keys {
         None => UpstreamKeys::none(),
@@ -130,15 +153,29 @@ fn built(draft: &Draft, around: &Surroundings, env: &Env) -> Result<Option<Arc<d
         config::Sandbox::Off => connector::Sandbox::Off,
     };
     let keys = Arc::new(ArcSwap::from_pointee(keys));
-    let means = connector::Means { env: env.clone(), keys, sandbox, guards: Guards::default(), codes: Arc::new(Nowhere) };
+    let means = connector::Means {
+        env: env.clone(),
+        keys,
+        sandbox,
+        guards: Guards::default(),
+        codes: Arc::new(Nowhere),
+    };
     let built = connector::build(draft.id.clone(), file, draft.client_secret.clone(), means);
-    built.map(Some).map_err(|fault| Finding::fault("file", format!("{} can't work", fault.key), fault.mend))
+    built
+        .map(Some)
+        .map_err(|fault| Finding::fault("file", format!("{} can't work", fault.key), fault.mend))
 }
 
 fn examination(draft: &Draft, around: &Surroundings) -> Examination {
     let required: &[Claim] = match rules(around).required {
         Required::SubjectOnly => &[],
-        Required::Pivot => &[Claim::GivenName, Claim::FamilyName, Claim::Birthdate, Claim::Gender, Claim::Birthcountry],
+        Required::Pivot => &[
+            Claim::GivenName,
+            Claim::FamilyName,
+            Claim::Birthdate,
+            Claim::Gender,
+            Claim::Birthcountry,
+        ],
     };
     let needed = draft.file.as_ref().map(|file| needed(file, required)).unwrap_or_default();
     Examination { redirect_uri: redirect_uri(&draft.id, around), needed }
@@ -148,13 +185,16 @@ fn examination(draft: &Draft, around: &Surroundings) -> Examination {
 fn needed(file: &ConnectorFile, required: &[Claim]) -> Vec<(Claim, Vec<String>)> {
     let mapping = mapping::of(file).unwrap_or_default();
     let made_of = |claim: &Claim| {
-        let array = mapping.rules.get(&Claim::GivenNameArray).filter(|_| *claim == Claim::GivenName);
+        let array =
+            mapping.rules.get(&Claim::GivenNameArray).filter(|_| *claim == Claim::GivenName);
         match mapping.rules.get(claim).or(array).map(|rule| &rule.source) {
             None if mapping.unmapped == Unmapped::Drop => Vec::new(),
             None => vec![claim.to_string()],
             Some(Source::Constant(_)) => Vec::new(),
             Some(Source::From(path)) => vec![path.claim().to_owned()],
-            Some(Source::Join { parts, .. }) => parts.iter().map(ClaimPath::claim).map(str::to_owned).collect(),
+            Some(Source::Join { parts, .. }) => {
+                parts.iter().map(ClaimPath::claim).map(str::to_owned).collect()
+            }
         }
     };
     required.iter().map(|claim| (*claim, made_of(claim))).collect()
@@ -178,11 +218,16 @@ fn to_register(id: &ConnectorId, file: &ConnectorFile, around: &Surroundings) ->
                 Entry { name: "post_logout_redirect_uris", value: logout },
             ];
             if reads_our_keys(kind) {
-                entries.push(Entry { name: "jwks_uri", value: format!("{}/api/v2/client/jwks", base_url(around)) });
+                entries.push(Entry {
+                    name: "jwks_uri",
+                    value: format!("{}/api/v2/client/jwks", base_url(around)),
+                });
             }
             entries
         }
-        ConnectorKind::Oauth2(_) => vec![Entry { name: "redirect_uris", value: redirect_uri(id, around) }],
+        ConnectorKind::Oauth2(_) => {
+            vec![Entry { name: "redirect_uris", value: redirect_uri(id, around) }]
+        }
         ConnectorKind::Ldap(_) | ConnectorKind::Persona(_) => Vec::new(),
     }
 }
@@ -242,14 +287,21 @@ impl fmt::Display for Sample {
                 }
             }
         }
-        for (title, scopes) in [("scopes", &self.scopes), ("scopes under rules = \"openid\"", &self.openid_scopes)] {
+        for (title, scopes) in
+            [("scopes", &self.scopes), ("scopes under rules = \"openid\"", &self.openid_scopes)]
+        {
             if !scopes.is_empty() {
                 writeln!(f, "\n{title}")?;
             }
             for (scope, filled) in scopes {
-                let names = |claims: &[Claim]| claims.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ");
-                let missing =
-                    if filled.missing.is_empty() { String::new() } else { format!("  (no {})", names(&filled.missing)) };
+                let names = |claims: &[Claim]| {
+                    claims.iter().map(ToString::to_string).collect::<Vec<_>>().join(" ")
+                };
+                let missing = if filled.missing.is_empty() {
+                    String::new()
+                } else {
+                    format!("  (no {})", names(&filled.missing))
+                };
                 writeln!(f, "  {scope:26}  {}{missing}", names(&filled.claims))?;
             }
         }

@@ -55,8 +55,15 @@ pub(super) fn follow(
     findings.extend(empty_sources(&mapping, &claims));
     let (claims, lost) = mapping.apply(claims);
     for lost in lost {
-        let mend = format!("look at mapping.{} in the file, and at what the identity provider sends", lost.claim);
-        findings.push(Finding::warning("mapping", format!("{} is left out: {}", lost.claim, lost.loss), mend));
+        let mend = format!(
+            "look at mapping.{} in the file, and at what the identity provider sends",
+            lost.claim
+        );
+        findings.push(Finding::warning(
+            "mapping",
+            format!("{} is left out: {}", lost.claim, lost.loss),
+            mend,
+        ));
     }
     let refused = refusals(&claims, rules);
     if refused.is_empty() {
@@ -93,7 +100,11 @@ fn empty_sources(mapping: &Mapping, claims: &Map<String, Value>) -> Vec<Finding>
             Some(pointer) => format!("a path begins with /: write \"{pointer}\""),
             None => "nothing, if this person has none; else name the claim as the identity provider sends it".to_owned(),
         };
-        findings.push(Finding::warning("mapping", format!("{claim} is made of {sought}, which this sample does not have"), mend));
+        findings.push(Finding::warning(
+            "mapping",
+            format!("{claim} is made of {sought}, which this sample does not have"),
+            mend,
+        ));
     }
     findings
 }
@@ -117,9 +128,16 @@ fn refusals(claims: &Map<String, Value>, rules: &Rules) -> Vec<Finding> {
         if !told.insert(fault.claim) {
             break;
         }
-        let mend = format!("have it sent as the identity rules want it, or map it: [mapping] {} = {{ … }}", fault.claim);
+        let mend = format!(
+            "have it sent as the identity rules want it, or map it: [mapping] {} = {{ … }}",
+            fault.claim
+        );
         let code = fault.code().entry().code;
-        findings.push(Finding::fault("identity", format!("{fault} (a login would end with {code})"), mend));
+        findings.push(Finding::fault(
+            "identity",
+            format!("{fault} (a login would end with {code})"),
+            mend,
+        ));
     }
     findings
 }
@@ -141,8 +159,13 @@ fn filled(table: &Scopes, identity: &Identity, presumed: Presumed) -> BTreeMap<S
         let mut names = checked.claim_names(std::slice::from_ref(scope));
         names.remove(&Claim::Sub);
         let values = delivered(&names, identity, presumed);
-        let (claims, missing) = names.into_iter().partition(|claim| values.contains_key(claim.as_str()));
+        let (claims, missing) =
+            names.into_iter().partition(|claim| values.contains_key(claim.as_str()));
         (scope.to_string(), Filled { claims, missing })
     };
-    checked.scopes().map(fill).filter(|(_, filled)| !(filled.claims.is_empty() && filled.missing.is_empty())).collect()
+    checked
+        .scopes()
+        .map(fill)
+        .filter(|(_, filled)| !(filled.claims.is_empty() && filled.missing.is_empty()))
+        .collect()
 }

@@ -8,17 +8,40 @@ const ON: gate::Facts = gate::Facts {
     pairing: gate::Pairing::Allowed,
 };
 
-fn agreement(lowest: Level, highest: Level, table: &[(Level, &[&str])], assumed: Option<Level>) -> Agreement {
-    let values = table.iter().map(|(level, values)| (*level, values.iter().map(ToString::to_string).collect())).collect();
+fn agreement(
+    lowest: Level,
+    highest: Level,
+    table: &[(Level, &[&str])],
+    assumed: Option<Level>,
+) -> Agreement {
+    let values = table
+        .iter()
+        .map(|(level, values)| (*level, values.iter().map(ToString::to_string).collect()))
+        .collect();
     Agreement { lowest, highest, values, assumed, sends_acr_values: true, ignores_acr: false }
 }
 
 fn wide() -> Agreement {
-    agreement(Eidas1, Eidas3, &[(Eidas1, &["low"]), (Eidas2, &["loa2", "substantial"]), (Eidas3, &["high"])], None)
+    agreement(
+        Eidas1,
+        Eidas3,
+        &[(Eidas1, &["low"]), (Eidas2, &["loa2", "substantial"]), (Eidas3, &["high"])],
+        None,
+    )
 }
 
-fn words(platform: Platform, acr_values: &str, facts: &gate::Facts, agreement: &Agreement) -> String {
-    let verdict = judge(platform, authorize::level_asked(acr_values, None, Rules::Federation, platform), facts, agreement);
+fn words(
+    platform: Platform,
+    acr_values: &str,
+    facts: &gate::Facts,
+    agreement: &Agreement,
+) -> String {
+    let verdict = judge(
+        platform,
+        authorize::level_asked(acr_values, None, Rules::Federation, platform),
+        facts,
+        agreement,
+    );
     let explanation = Explanation {
         platform,
         service_provider: "bakery".into(),
@@ -79,7 +102,16 @@ fn on_high_in_words() {
 fn what_becomes_of_each_level_by_table() {
     let strong = agreement(Eidas2, Eidas3, &[(Eidas2, &["s"]), (Eidas3, &["h"])], None);
     let silent = agreement(Eidas1, Eidas1, &[], Some(Eidas1));
-    type Row<'a> = (Platform, &'a str, Agreement, Level, Sent, Vec<Option<Level>>, Option<Level>, Vec<Option<Level>>);
+    type Row<'a> = (
+        Platform,
+        &'a str,
+        Agreement,
+        Level,
+        Sent,
+        Vec<Option<Level>>,
+        Option<Level>,
+        Vec<Option<Level>>,
+    );
     let sent = |value: &str| Sent::AcrValues(value.to_owned());
     let rows: [Row<'_>; 5] = [
         (
@@ -92,7 +124,16 @@ fn what_becomes_of_each_level_by_table() {
             None,
             vec![Some(Eidas1), Some(Eidas1)],
         ),
-        (Platform::Standard, "eidas1", silent, Eidas1, Sent::Nothing, vec![], Some(Eidas1), vec![Some(Eidas1)]),
+        (
+            Platform::Standard,
+            "eidas1",
+            silent,
+            Eidas1,
+            Sent::Nothing,
+            vec![],
+            Some(Eidas1),
+            vec![Some(Eidas1)],
+        ),
         (
             Platform::High,
             "eidas2",
@@ -113,23 +154,58 @@ fn what_becomes_of_each_level_by_table() {
             None,
             vec![Some(Eidas2), Some(Eidas2)],
         ),
-        (Platform::High, "eidas3", strong, Eidas3, sent("h"), vec![None, Some(Eidas3)], None, vec![None, None]),
+        (
+            Platform::High,
+            "eidas3",
+            strong,
+            Eidas3,
+            sent("h"),
+            vec![None, Some(Eidas3)],
+            None,
+            vec![None, None],
+        ),
     ];
     for (platform, acr_values, agreement, needed, sent, seen, absent, again) in rows {
         let facts = gate::Facts {
-            connector: gate::Connector::On { lowest: agreement.lowest, highest: agreement.highest, reauthenticates: true },
+            connector: gate::Connector::On {
+                lowest: agreement.lowest,
+                highest: agreement.highest,
+                reauthenticates: true,
+            },
             ..ON
         };
         let asked = authorize::level_asked(acr_values, None, Rules::Federation, platform);
-        let Verdict::Open(way) = judge(platform, asked, &facts, &agreement) else { panic!("{acr_values} on {platform:?}") };
+        let Verdict::Open(way) = judge(platform, asked, &facts, &agreement) else {
+            panic!("{acr_values} on {platform:?}")
+        };
         assert_eq!((way.needed, way.sent), (needed, sent), "{acr_values} on {platform:?}");
         let of = |wanted: fn(&Returned) -> bool| -> Vec<Option<Level>> {
-            way.answers.iter().filter(|(returned, _)| wanted(returned)).map(|(_, outcome)| outcome.ok()).collect()
+            way.answers
+                .iter()
+                .filter(|(returned, _)| wanted(returned))
+                .map(|(_, outcome)| outcome.ok())
+                .collect()
         };
-        assert_eq!(of(|returned| matches!(returned, Returned::Listed(_))), seen, "{acr_values} on {platform:?}");
-        assert_eq!(of(|returned| *returned == Returned::Absent), [absent], "{acr_values} on {platform:?}");
-        assert_eq!(of(|returned| *returned == Returned::Other), [None], "an unlisted value is refused, not rounded");
-        assert_eq!(way.sessions.iter().map(|(_, seen)| *seen).collect::<Vec<_>>(), again, "{acr_values} on {platform:?}");
+        assert_eq!(
+            of(|returned| matches!(returned, Returned::Listed(_))),
+            seen,
+            "{acr_values} on {platform:?}"
+        );
+        assert_eq!(
+            of(|returned| *returned == Returned::Absent),
+            [absent],
+            "{acr_values} on {platform:?}"
+        );
+        assert_eq!(
+            of(|returned| *returned == Returned::Other),
+            [None],
+            "an unlisted value is refused, not rounded"
+        );
+        assert_eq!(
+            way.sessions.iter().map(|(_, seen)| *seen).collect::<Vec<_>>(),
+            again,
+            "{acr_values} on {platform:?}"
+        );
     }
 }
 
@@ -140,7 +216,10 @@ fn a_file_that_sends_no_acr_values_and_ignores_the_returned_acr_is_explained_so(
     assert!(said.contains("no acr_values, for its file says send = false"), "{said}");
     let ignoring = Agreement { ignores_acr: true, ..agreement(Eidas1, Eidas1, &[], Some(Eidas1)) };
     let said = words(Platform::Standard, "eidas1", &ON, &ignoring);
-    assert!(said.contains("- any other acr is accepted: the service provider sees acr eidas1"), "{said}");
+    assert!(
+        said.contains("- any other acr is accepted: the service provider sees acr eidas1"),
+        "{said}"
+    );
 }
 
 #[test]
@@ -148,7 +227,10 @@ fn what_makes_it_fail_by_table() {
     let inactive = gate::Facts { service_provider: gate::ServiceProvider::Inactive, ..ON };
     let off = gate::Facts { connector: gate::Connector::Off, ..ON };
     let blocked = gate::Facts { pairing: gate::Pairing::Blocked, ..ON };
-    let low = gate::Facts { connector: gate::Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true }, ..ON };
+    let low = gate::Facts {
+        connector: gate::Connector::On { lowest: Eidas1, highest: Eidas1, reauthenticates: true },
+        ..ON
+    };
     for (platform, acr_values, facts, said) in [
         (Platform::Standard, "eidas2", ON, "the request is refused with invalid_request (Y030503)"),
         (Platform::High, "eidas1", ON, "the request is refused with invalid_request (Y030504)"),
@@ -159,19 +241,29 @@ fn what_makes_it_fail_by_table() {
         (Platform::High, "eidas2", low, "the level is higher than the connector's highest"),
     ] {
         let words = words(platform, acr_values, &facts, &wide());
-        assert!(words.contains(said) && !words.contains("sees acr"), "{acr_values} on {platform:?}: {words}");
+        assert!(
+            words.contains(said) && !words.contains("sees acr"),
+            "{acr_values} on {platform:?}: {words}"
+        );
     }
 }
 
 #[test]
 fn an_essential_acr_of_claims_goes_before_acr_values() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#);
-    let verdict =
-        judge(Platform::High, authorize::level_asked("eidas2", claims, Rules::Federation, Platform::High), &ON, &wide());
+    let verdict = judge(
+        Platform::High,
+        authorize::level_asked("eidas2", claims, Rules::Federation, Platform::High),
+        &ON,
+        &wide(),
+    );
     let Verdict::Open(way) = verdict else { panic!("{verdict:?}") };
     assert_eq!((way.asked, way.sent), (Eidas3, Sent::AcrValues("high".into())));
     let broken = authorize::level_asked("eidas2", Some("{"), Rules::Federation, Platform::High);
-    assert_eq!(judge(Platform::High, broken, &ON, &wide()), Verdict::Refused(ErrorCode::ClaimsMalformed));
+    assert_eq!(
+        judge(Platform::High, broken, &ON, &wide()),
+        Verdict::Refused(ErrorCode::ClaimsMalformed)
+    );
 }
 
 #[test]
@@ -179,14 +271,26 @@ fn an_answer_above_the_essential_values_is_explained_as_refused() {
     let claims = Some(r#"{"id_token":{"acr":{"essential":true,"values":["eidas2"]}}}"#);
     let asked = authorize::level_asked("eidas2", claims, Rules::Federation, Platform::High);
     let Verdict::Open(way) = judge(Platform::High, asked, &ON, &wide()) else { panic!() };
-    let of = |value: &str| way.answers.iter().find(|(returned, _)| *returned == Returned::Listed(value.into())).unwrap().1;
-    assert_eq!((of("loa2"), of("high")), (Ok(Eidas2), Err(LevelFault::NotRequired { obtained: Eidas3 })));
+    let of = |value: &str| {
+        way.answers
+            .iter()
+            .find(|(returned, _)| *returned == Returned::Listed(value.into()))
+            .unwrap()
+            .1
+    };
+    assert_eq!(
+        (of("loa2"), of("high")),
+        (Ok(Eidas2), Err(LevelFault::NotRequired { obtained: Eidas3 }))
+    );
 }
 
 #[test]
 fn a_connector_without_a_proof_of_time_is_explained_as_not_offered_where_one_is_demanded() {
     let unproven = gate::Connector::On { lowest: Eidas1, highest: Eidas3, reauthenticates: false };
     let line = "with prompt=login or max_age it is greyed";
-    assert!(words(Platform::Standard, "eidas1", &gate::Facts { connector: unproven, ..ON }, &wide()).contains(line));
+    assert!(
+        words(Platform::Standard, "eidas1", &gate::Facts { connector: unproven, ..ON }, &wide())
+            .contains(line)
+    );
     assert!(!words(Platform::Standard, "eidas1", &ON, &wide()).contains(line));
 }

@@ -43,16 +43,25 @@ impl Watch {
     /// Watches these folders, if they are not watched already as they are now.
     pub(super) fn over(&mut self, folders: Vec<PathBuf>) {
         // Events name absolute paths, whatever was to be watched.
-        let absolute = folders.into_iter().map(|folder| std::path::absolute(&folder).unwrap_or(folder));
-        let places: Vec<_> = absolute.map(|folder| (place(&folder), folder)).map(|(place, path)| (path, place)).collect();
-        if self.watcher.is_some() && places == self.watched && !self.is_lost.swap(false, Ordering::SeqCst) {
+        let absolute =
+            folders.into_iter().map(|folder| std::path::absolute(&folder).unwrap_or(folder));
+        let places: Vec<_> = absolute
+            .map(|folder| (place(&folder), folder))
+            .map(|(place, path)| (path, place))
+            .collect();
+        if self.watcher.is_some()
+            && places == self.watched
+            && !self.is_lost.swap(false, Ordering::SeqCst)
+        {
             return;
         }
         self.watcher = None;
         self.is_lost = Arc::default();
         match begin(&places, self.hint.clone(), Arc::clone(&self.is_lost)) {
             Ok(watcher) => self.watcher = Some(watcher),
-            Err(fault) => tracing::warn!(%fault, "the configuration's folders can't be watched; they are read in rounds only"),
+            Err(fault) => {
+                tracing::warn!(%fault, "the configuration's folders can't be watched; they are read in rounds only")
+            }
         }
         self.watched = places;
     }
@@ -72,13 +81,19 @@ impl Watch {
     }
 }
 
-fn begin(places: &[(PathBuf, Place)], hint: mpsc::Sender<()>, is_lost: Arc<AtomicBool>) -> notify::Result<RecommendedWatcher> {
+fn begin(
+    places: &[(PathBuf, Place)],
+    hint: mpsc::Sender<()>,
+    is_lost: Arc<AtomicBool>,
+) -> notify::Result<RecommendedWatcher> {
     let own: Vec<PathBuf> = places.iter().map(|(folder, _)| folder.clone()).collect();
-    let seen_above: Vec<PathBuf> = own.iter().filter_map(|folder| seen_from_above(folder)).collect();
+    let seen_above: Vec<PathBuf> =
+        own.iter().filter_map(|folder| seen_from_above(folder)).collect();
     // Much may go on beside the folders that is none of ours.
     let is_foreign = move |event: &Event| {
         let is_ours = |path: &PathBuf| {
-            own.iter().any(|folder| path == folder || path.parent() == Some(folder)) || seen_above.contains(path)
+            own.iter().any(|folder| path == folder || path.parent() == Some(folder))
+                || seen_above.contains(path)
         };
         !event.paths.is_empty() && !event.paths.iter().any(is_ours)
     };
@@ -94,7 +109,8 @@ fn begin(places: &[(PathBuf, Place)], hint: mpsc::Sender<()>, is_lost: Arc<Atomi
     for (folder, _) in places.iter().filter(|(_, place)| place.is_some()) {
         watcher.watch(folder, RecursiveMode::NonRecursive)?;
     }
-    let above: BTreeSet<PathBuf> = places.iter().filter_map(|(folder, _)| Some(above(folder)?.to_owned())).collect();
+    let above: BTreeSet<PathBuf> =
+        places.iter().filter_map(|(folder, _)| Some(above(folder)?.to_owned())).collect();
     for above in above.iter().filter(|above| places.iter().all(|(folder, _)| folder != *above)) {
         if let Err(fault) = watcher.watch(above, RecursiveMode::NonRecursive) {
             tracing::debug!(%fault, "a folder above can't be watched: a folder in it that comes back is found in rounds");
@@ -191,7 +207,8 @@ mod tests {
     async fn a_folder_that_is_named_from_where_the_hub_was_started_is_watched_too() {
         let root = tempfile::tempdir().unwrap();
         std::fs::create_dir(root.path().join("connectors")).unwrap();
-        let up: PathBuf = std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect();
+        let up: PathBuf =
+            std::env::current_dir().unwrap().components().skip(1).map(|_| "..").collect();
         let folder = Path::new(".").join(up).join(root.path().strip_prefix("/").unwrap());
         let mut watch = Watch::new();
         watch.over(vec![folder.clone(), folder.join("./connectors")]);

@@ -3,8 +3,8 @@ use proptest::prelude::*;
 
 /// RFC 8176, section 2, in its order.
 const RFC_8176: [&str; 21] = [
-    "face", "fpt", "geo", "hwk", "iris", "kba", "mca", "mfa", "otp", "pin", "pop", "pwd", "rba", "retina", "sc", "sms", "swk",
-    "tel", "user", "vbm", "wia",
+    "face", "fpt", "geo", "hwk", "iris", "kba", "mca", "mfa", "otp", "pin", "pop", "pwd", "rba",
+    "retina", "sc", "sms", "swk", "tel", "user", "vbm", "wia",
 ];
 
 fn words(text: &str) -> Vec<&str> {
@@ -111,7 +111,11 @@ fn what_is_not_believed_is_dropped_and_counted_by_reason() {
         ("mfa", "pwd otp", vec![]),
         (&many, "", vec![(Dropped::TooMany, 3)]),
     ] {
-        assert_eq!(gathered(sent, mfa_means).dropped.into_iter().collect::<Vec<_>>(), expected, "{sent}");
+        assert_eq!(
+            gathered(sent, mfa_means).dropped.into_iter().collect::<Vec<_>>(),
+            expected,
+            "{sent}"
+        );
     }
     assert_eq!(out("pwd hub Pwd eidas3 otp", ""), "pwd otp mfa hub");
     assert_eq!(out(&many, ""), "pwd hub", "a method beyond the limit proves nothing");
@@ -125,9 +129,24 @@ fn each_value_says_whose_word_it_is() {
     };
     for (told, list, mfa, expected) in [
         (Told::these(&["pwd"]), "otp", "", "pwd (identity provider), hub (hub)"),
-        (Told::Nothing, "pwd otp", "", "pwd (static list), otp (static list), mfa (hub), hub (hub)"),
-        (Told::these(&["pin", "sc"]), "", "", "pin (identity provider), sc (identity provider), pop (hub), mfa (hub), hub (hub)"),
-        (Told::these(&["pop", "sc"]), "", "", "sc (identity provider), pop (identity provider), hub (hub)"),
+        (
+            Told::Nothing,
+            "pwd otp",
+            "",
+            "pwd (static list), otp (static list), mfa (hub), hub (hub)",
+        ),
+        (
+            Told::these(&["pin", "sc"]),
+            "",
+            "",
+            "pin (identity provider), sc (identity provider), pop (hub), mfa (hub), hub (hub)",
+        ),
+        (
+            Told::these(&["pop", "sc"]),
+            "",
+            "",
+            "sc (identity provider), pop (identity provider), hub (hub)",
+        ),
         (Told::these(&["mfa"]), "", "pwd otp", "mfa (hub), hub (hub)"),
         (Told::these::<&str>(&[]), "pwd", "", "hub (hub)"),
     ] {
@@ -150,7 +169,11 @@ fn only_an_absent_claim_is_nothing_told() {
     }
     let gathered = Evidence::gather(&unreadable(2), &owned("pwd"), &[]);
     assert_eq!(gathered.dropped, BTreeMap::from([(Dropped::Unreadable, 2)]));
-    assert_eq!(gathered.evidence.outgoing("hub"), ["hub"], "the static list is for identity providers that say nothing");
+    assert_eq!(
+        gathered.evidence.outgoing("hub"),
+        ["hub"],
+        "the static list is for identity providers that say nothing"
+    );
 }
 
 #[test]

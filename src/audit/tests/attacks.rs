@@ -30,12 +30,26 @@ fn lines() -> Vec<String> {
 #[test]
 fn a_log_that_nobody_touched_is_whole() {
     let report = verify(&LOG);
-    assert_eq!((report.verdict(), report.lines, report.checkpoints), (Verdict::Whole, 17, 4), "{report:?}");
-    assert_eq!((report.findings.len(), report.notes.len(), report.sealed.map(|mark| mark.seq)), (0, 0, Some(16)));
+    assert_eq!(
+        (report.verdict(), report.lines, report.checkpoints),
+        (Verdict::Whole, 17, 4),
+        "{report:?}"
+    );
+    assert_eq!(
+        (report.findings.len(), report.notes.len(), report.sealed.map(|mark| mark.seq)),
+        (0, 0, Some(16))
+    );
     let first: Value = serde_json::from_str(LOG.lines().next().unwrap()).unwrap();
-    assert_eq!((first["seq"].as_u64(), first["prev"].as_str(), first["event"].as_str()), (Some(1), Some(NOTHING), Some("start")));
+    assert_eq!(
+        (first["seq"].as_u64(), first["prev"].as_str(), first["event"].as_str()),
+        (Some(1), Some(NOTHING), Some("start"))
+    );
     let second: Value = serde_json::from_str(LOG.lines().nth(1).unwrap()).unwrap();
-    assert_eq!(second["prev"].as_str(), Some(hash(lines()[0].as_bytes()).as_str()), "over the line with its end");
+    assert_eq!(
+        second["prev"].as_str(),
+        Some(hash(lines()[0].as_bytes()).as_str()),
+        "over the line with its end"
+    );
     assert_eq!(first["time"], "2026-11-21T12:00:00.000Z");
 }
 
@@ -43,7 +57,10 @@ fn a_log_that_nobody_touched_is_whole() {
 fn a_changed_line_is_found_and_named() {
     let forged = LOG.replacen(r#""seq":9,"#, r#""seq":9, "#, 1);
     let report = verify(&forged);
-    assert_eq!((flaws(&report), report.verdict()), (vec![Flaw::Changed { seq: 9 }], Verdict::TamperedWith));
+    assert_eq!(
+        (flaws(&report), report.verdict()),
+        (vec![Flaw::Changed { seq: 9 }], Verdict::TamperedWith)
+    );
     assert_eq!(report.findings[0].place.line, 10, "the next line says so");
 }
 
@@ -52,14 +69,20 @@ fn removed_lines_are_found_and_named() {
     let mut lines = lines();
     lines.drain(4..6);
     let report = verify(&lines.concat());
-    assert_eq!((flaws(&report), report.findings[0].place.line), (vec![Flaw::Removed { from: 5, to: 6 }], 5));
+    assert_eq!(
+        (flaws(&report), report.findings[0].place.line),
+        (vec![Flaw::Removed { from: 5, to: 6 }], 5)
+    );
 }
 
 #[test]
 fn a_line_that_was_moved_is_found_and_named() {
     let mut lines = lines();
     lines.swap(8, 9);
-    assert_eq!(flaws(&verify(&lines.concat())), [Flaw::Removed { from: 9, to: 9 }, Flaw::Moved { seq: 9 }]);
+    assert_eq!(
+        flaws(&verify(&lines.concat())),
+        [Flaw::Removed { from: 9, to: 9 }, Flaw::Moved { seq: 9 }]
+    );
 }
 
 #[test]
@@ -74,7 +97,10 @@ fn a_first_line_that_was_taken_away_is_found() {
     assert_eq!(flaws(&verify(&lines()[2..].concat())), [Flaw::Removed { from: 1, to: 2 }]);
     // From a checkpoint on, as after the removal of a full file, there is nothing to say.
     let report = verify(&lines()[6..].concat());
-    assert_eq!((report.verdict(), &report.notes[0].note), (Verdict::Whole, &Note::BeginsLater { seq: 7 }));
+    assert_eq!(
+        (report.verdict(), &report.notes[0].note),
+        (Verdict::Whole, &Note::BeginsLater { seq: 7 })
+    );
 }
 
 /// Whoever can write the file can chain it anew, but not sign it.
@@ -93,7 +119,10 @@ fn a_chain_that_was_written_anew_is_found_by_its_seals() {
         text.push_str(&line);
     }
     let report = verify(&text);
-    assert!(flaws(&report).iter().all(|flaw| matches!(flaw, Flaw::SealBroken { .. })), "{report:?}");
+    assert!(
+        flaws(&report).iter().all(|flaw| matches!(flaw, Flaw::SealBroken { .. })),
+        "{report:?}"
+    );
     assert_eq!(report.verdict(), Verdict::TamperedWith);
 }
 
@@ -108,9 +137,19 @@ fn a_log_that_is_signed_with_a_key_of_somebody_else_proves_nothing() {
 
 #[test]
 fn an_id_token_is_no_checkpoint() {
-    let claims = serde_json::to_vec(&serde_json::json!({ "iss": "x", "iat": 1, "node": "one", "seq": 1, "hash": "x" })).unwrap();
-    let signed = crate::token::Signer::sign(RING.as_ref(), crate::protocol::alg::SigningAlg::ES256, "JWT", &claims, NOON);
-    let jwt = tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(signed).unwrap();
+    let claims = serde_json::to_vec(
+        &serde_json::json!({ "iss": "x", "iat": 1, "node": "one", "seq": 1, "hash": "x" }),
+    )
+    .unwrap();
+    let signed = crate::token::Signer::sign(
+        RING.as_ref(),
+        crate::protocol::alg::SigningAlg::ES256,
+        "JWT",
+        &claims,
+        NOON,
+    );
+    let jwt =
+        tokio::runtime::Builder::new_current_thread().build().unwrap().block_on(signed).unwrap();
     assert!(Kept::in_text(&jwt, &keys(&RING)).is_empty());
     assert_eq!(Kept::in_text(&LOG, &keys(&RING)).len(), 4, "in any text");
 }
@@ -119,9 +158,17 @@ fn an_id_token_is_no_checkpoint() {
 fn an_end_that_was_cut_off_is_found_by_a_checkpoint_that_was_kept_elsewhere() {
     let cut = lines()[..12].concat();
     let report = verify(&cut);
-    assert_eq!((report.verdict(), report.findings.len()), (Verdict::Whole, 0), "the log alone can't tell");
-    let kept = || Kept::in_text(&format!("INFO audit checkpoint jws=\"{}\" more", *LOG), &keys(&RING));
-    assert_eq!(flaws(&verify_files(&[&cut], kept(), Chains::One)), [Flaw::Truncated { last: 12, kept: 16 }]);
+    assert_eq!(
+        (report.verdict(), report.findings.len()),
+        (Verdict::Whole, 0),
+        "the log alone can't tell"
+    );
+    let kept =
+        || Kept::in_text(&format!("INFO audit checkpoint jws=\"{}\" more", *LOG), &keys(&RING));
+    assert_eq!(
+        flaws(&verify_files(&[&cut], kept(), Chains::One)),
+        [Flaw::Truncated { last: 12, kept: 16 }]
+    );
     assert_eq!(verify_files(&[LOG.as_str()], kept(), Chains::One).verdict(), Verdict::Whole);
 }
 

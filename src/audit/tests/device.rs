@@ -22,7 +22,8 @@ fn a_device_that_is_full_is_refused_by_the_file_sink() {
             Ok(())
         }
     }
-    let audit = world.begin(Full(fs::File::create("/dev/full").unwrap()), Found::default(), WhenFull::Stop);
+    let audit =
+        world.begin(Full(fs::File::create("/dev/full").unwrap()), Found::default(), WhenFull::Stop);
     audit.flush();
     assert_eq!(audit.admits(), Err(ErrorCode::AuditUnwritable));
     assert!(audit.complaints()[0].contains("No space left"), "{:?}", audit.complaints());
@@ -47,7 +48,11 @@ fn a_disk_that_is_full_for_minutes_leaves_an_honest_log_that_verifies() {
     memory.limit(None);
     audit.flush();
     let names = names(&memory.text());
-    assert_eq!(names.iter().filter(|name| *name == "checkpoint").count(), 6, "one at the start and one for each minute");
+    assert_eq!(
+        names.iter().filter(|name| *name == "checkpoint").count(),
+        6,
+        "one at the start and one for each minute"
+    );
     assert_eq!(names.last().unwrap(), "lost");
     let report = verify(&memory.text());
     assert_eq!((flaws(&report), report.verdict()), (vec![], Verdict::Whole));

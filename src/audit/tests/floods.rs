@@ -31,15 +31,24 @@ impl Sink for Hanging {
 fn a_flood_of_bad_requests_stops_no_login_and_drives_no_event_out() {
     let strangers = |audit: &Audit, times: usize| {
         for _ in 0..times {
-            audit.tell(|| Event::of(Name::AuthorizationRefused).code(ErrorCode::BadRequest).support_id(&"0123456789AB".into()));
+            audit.tell(|| {
+                Event::of(Name::AuthorizationRefused)
+                    .code(ErrorCode::BadRequest)
+                    .support_id(&"0123456789AB".into())
+            });
         }
     };
-    let told = |text: &str| names(text).iter().filter(|name| *name == "authorization_received").count();
+    let told =
+        |text: &str| names(text).iter().filter(|name| *name == "authorization_received").count();
     // While the disk hangs, the queue is what is flooded.
     let (world, gate, memory) = (World::new(), Arc::new(Mutex::new(())), Memory::default());
     let audit = {
         let _hangs = gate.lock().unwrap();
-        let audit = world.begin(Hanging(Arc::clone(&gate), memory.clone()), Found::default(), WhenFull::Stop);
+        let audit = world.begin(
+            Hanging(Arc::clone(&gate), memory.clone()),
+            Found::default(),
+            WhenFull::Stop,
+        );
         strangers(&audit, 10_000);
         assert_eq!(audit.admits(), Ok(()));
         received(&audit, 500);

@@ -31,16 +31,28 @@ fn lines_that_no_checkpoint_covers_for_longer_than_90_seconds_are_found() {
     let text = forged_behind(&first_lines(), &[10, 90, 91, 300], Name::LogoutAsked);
     let report = verify(&text);
     assert_eq!(flaws(&report), [Flaw::Unsealed { from: 3, to: 6, seconds: 300 }]);
-    assert_eq!((report.verdict(), report.findings[0].place.line), (Verdict::TamperedWith, 5), "the first that stands too late");
+    assert_eq!(
+        (report.verdict(), report.findings[0].place.line),
+        (Verdict::TamperedWith, 5),
+        "the first that stands too late"
+    );
     assert_eq!(flaws(&verify(&forged_behind(&first_lines(), &[10, 90], Name::LogoutAsked))), []);
 }
 
 #[test]
 fn forged_starts_make_no_span_shorter() {
     let mut text = forged_behind(&first_lines(), &[60], Name::Start);
-    text.push_str(forged_behind(&first_lines(), &[60, 200, 240], Name::LogoutAsked).split_inclusive('\n').nth(3).unwrap());
+    text.push_str(
+        forged_behind(&first_lines(), &[60, 200, 240], Name::LogoutAsked)
+            .split_inclusive('\n')
+            .nth(3)
+            .unwrap(),
+    );
     let report = verify(&text);
-    assert!(flaws(&report).iter().any(|flaw| matches!(flaw, Flaw::Unsealed { seconds: 200, .. })), "{report:?}");
+    assert!(
+        flaws(&report).iter().any(|flaw| matches!(flaw, Flaw::Unsealed { seconds: 200, .. })),
+        "{report:?}"
+    );
 }
 
 #[test]
@@ -78,11 +90,14 @@ impl Kept {
     /// As a hub starts.
     fn start(&self, rotation: Rotation) -> (Audit, SealCheck) {
         let path = self.path();
-        let (sink, found) = FileSink::open(&path, rotation, crate::env::Clock::now(self.world.clock.as_ref())).unwrap();
+        let (sink, found) =
+            FileSink::open(&path, rotation, crate::env::Clock::now(self.world.clock.as_ref()))
+                .unwrap();
         let mut seals: Vec<Box<dyn SealStore>> = vec![Box::new(SealFile::in_folder(&self.state()))];
         let known = load_newest(&mut seals, "audit.jsonl");
         let check = compare(&known, &found.chain, |seal| leads_to_end(&path, seal, &found.chain));
-        let begin = Event::of(Name::Start).last_seal(check, known.ok().flatten().map(|seal| seal.seq));
+        let begin =
+            Event::of(Name::Start).last_seal(check, known.ok().flatten().map(|seal| seal.seq));
         let means = Means { seals, finding: None, ..self.world.means(WhenFull::Stop) };
         (super::start(Box::new(sink), found, begin, means).unwrap(), check)
     }
@@ -158,7 +173,8 @@ async fn a_sealed_line_that_was_copied_beside_a_rewritten_log_does_not_vouch_for
     let known = genuine.lines().count();
     let sealed = format!("{}\n", genuine.lines().last().unwrap());
     let forged = forged_behind(&genuine, &vec![30; known + 8], Name::LogoutAsked);
-    let (old, new): (Vec<_>, Vec<_>) = forged.split_inclusive('\n').enumerate().partition(|(index, _)| *index < known);
+    let (old, new): (Vec<_>, Vec<_>) =
+        forged.split_inclusive('\n').enumerate().partition(|(index, _)| *index < known);
     let text = |lines: &[(usize, &str)]| lines.iter().map(|(_, line)| *line).collect::<String>();
     let beside = |time: &str| log.path().with_file_name(format!("audit-{time}.jsonl"));
     fs::write(beside("20261121T120000.000Z"), text(&old)).unwrap();
@@ -166,7 +182,11 @@ async fn a_sealed_line_that_was_copied_beside_a_rewritten_log_does_not_vouch_for
     log.write(&text(&new));
     assert_eq!(log.run(1).await, SealCheck::Changed);
     fs::remove_file(beside("20261121T130000.000Z")).unwrap();
-    let report = verify_files(&[text(&old).into_bytes(), fs::read(log.path()).unwrap()], super::Kept::default(), Chains::One);
+    let report = verify_files(
+        &[text(&old).into_bytes(), fs::read(log.path()).unwrap()],
+        super::Kept::default(),
+        Chains::One,
+    );
     assert_eq!(report.verdict(), Verdict::TamperedWith, "{report:?}");
 }
 
@@ -187,7 +207,11 @@ async fn a_killed_process_and_a_new_file_match_their_last_seal() {
     }
     assert_eq!(log.run(1).await, SealCheck::Matched);
     let report = verify(&log.text());
-    assert!(report.findings.is_empty() && matches!(report.notes[0].note, Note::CutOff { unsealed: 700, .. }), "{report:?}");
+    assert!(
+        report.findings.is_empty()
+            && matches!(report.notes[0].note, Note::CutOff { unsealed: 700, .. }),
+        "{report:?}"
+    );
 
     let log = Kept::new();
     let each = Rotation { size: 1, daily: false, keep: Some(0) };
@@ -219,7 +243,10 @@ async fn a_corrupted_copy_of_the_last_seal_does_not_hide_a_rewritten_log() {
     fs::write(log.state().join("audit-seal.json"), "{").unwrap();
     assert_eq!(log.run(1).await, SealCheck::Unreadable);
     let report = verify(&log.text());
-    assert_eq!((flaws(&report), report.verdict()), (vec![Flaw::NotCompared { seq: 43 }], Verdict::TamperedWith));
+    assert_eq!(
+        (flaws(&report), report.verdict()),
+        (vec![Flaw::NotCompared { seq: 43 }], Verdict::TamperedWith)
+    );
     assert_eq!(log.run(1).await, SealCheck::Matched);
 }
 
@@ -231,7 +258,11 @@ async fn a_dangling_link_or_a_folder_named_as_a_full_file_does_not_hide_a_rewrit
         let known = log.text().lines().count();
         let forged = forged_behind(&log.text(), &[30; 40], Name::LogoutAsked);
         let lines: Vec<&str> = forged.split_inclusive('\n').collect();
-        fs::write(log.path().with_file_name("audit-20261121T120000.000Z.jsonl"), lines[..known].concat()).unwrap();
+        fs::write(
+            log.path().with_file_name("audit-20261121T120000.000Z.jsonl"),
+            lines[..known].concat(),
+        )
+        .unwrap();
         log.write(&lines[known..].concat());
         let obstacle = log.path().with_file_name("audit-20991231T000000.000Z.jsonl");
         if is_link {
@@ -273,7 +304,9 @@ fn a_seal_that_could_not_be_kept_is_kept_once_its_place_answers_again() {
     place.is_away.store(true, std::sync::atomic::Ordering::SeqCst);
     let memory = Memory::default();
     let means = Means { seals: vec![Box::new(place.clone())], ..world.means(WhenFull::Stop) };
-    let audit = super::start(Box::new(memory.clone()), Found::default(), Event::of(Name::Start), means).unwrap();
+    let audit =
+        super::start(Box::new(memory.clone()), Found::default(), Event::of(Name::Start), means)
+            .unwrap();
     audit.flush();
     assert!(audit.complaints()[0].contains("can't be kept outside"), "{:?}", audit.complaints());
     place.is_away.store(false, std::sync::atomic::Ordering::SeqCst);

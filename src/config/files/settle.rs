@@ -57,8 +57,13 @@ impl Files {
     fn nobody(&self) -> Option<Problem> {
         let is_empty = self.connectors.is_empty() && self.connectors.complaints().next().is_none();
         let mend = "put an identity provider's .toml file there";
-        (is_empty && !self.services.is_empty())
-            .then(|| problem_of_file(&self.ground.connectors, "holds no connector, so that nobody can log in", mend))
+        (is_empty && !self.services.is_empty()).then(|| {
+            problem_of_file(
+                &self.ground.connectors,
+                "holds no connector, so that nobody can log in",
+                mend,
+            )
+        })
     }
 
     fn pending(&self) -> BTreeMap<PathBuf, Order> {
@@ -72,9 +77,12 @@ impl Files {
         let is_held = |path: &Path| held.contains_key(path);
         let services: Vec<_> = self.services.chosen(&is_held).collect();
         let data_providers: Vec<_> = self.data_providers.chosen(&is_held).collect();
-        let of_services = services.iter().map(|version| Party::of_service(&version.source, &version.says.client.file));
-        let of_data =
-            data_providers.iter().map(|version| Party::of_data_provider(&version.source, &version.says.registered.file));
+        let of_services = services
+            .iter()
+            .map(|version| Party::of_service(&version.source, &version.says.client.file));
+        let of_data = data_providers
+            .iter()
+            .map(|version| Party::of_data_provider(&version.source, &version.says.registered.file));
         let parties: Vec<_> = of_services.chain(of_data).collect();
         let mut found = together::conflicts(&parties, &self.ground.subject_keys);
 
@@ -82,19 +90,40 @@ impl Files {
             let (tables, file) = (&scopes.says.tables, scopes.source.path());
             for version in &services {
                 let mut problems = Vec::new();
-                service_providers::against_scopes(&version.source, &version.says.client.file, tables, &mut problems);
-                found.extend(problems.into_iter().map(|problem| Conflict::new(problem, [version.source.path(), file])));
+                service_providers::against_scopes(
+                    &version.source,
+                    &version.says.client.file,
+                    tables,
+                    &mut problems,
+                );
+                found.extend(
+                    problems
+                        .into_iter()
+                        .map(|problem| Conflict::new(problem, [version.source.path(), file])),
+                );
             }
             for version in &data_providers {
                 let mut problems = Vec::new();
                 let registered = &version.says.registered.file;
-                data_providers::against_scopes(&version.source, registered, &tables.scopes, &mut problems);
-                found.extend(problems.into_iter().map(|problem| Conflict::new(problem, [version.source.path(), file])));
+                data_providers::against_scopes(
+                    &version.source,
+                    registered,
+                    &tables.scopes,
+                    &mut problems,
+                );
+                found.extend(
+                    problems
+                        .into_iter()
+                        .map(|problem| Conflict::new(problem, [version.source.path(), file])),
+                );
             }
         }
 
         let connectors: Vec<_> = self.connectors.chosen(&is_held).collect();
-        let clients = services.iter().map(|version| &version.source).chain(data_providers.iter().map(|version| &version.source));
+        let clients = services
+            .iter()
+            .map(|version| &version.source)
+            .chain(data_providers.iter().map(|version| &version.source));
         let all = clients.chain(connectors.iter().map(|version| &version.source));
         found.extend(together::shared_secrets(all, &self.ground.folder));
         let described = connectors.iter().map(|version| {
@@ -109,7 +138,11 @@ impl Files {
 }
 
 /// For each conflict the file that changed last, with the reason; and what no change has caused.
-fn blame(conflicts: Vec<Conflict>, pending: &BTreeMap<PathBuf, Order>, held: &Held) -> (Held, Vec<Problem>) {
+fn blame(
+    conflicts: Vec<Conflict>,
+    pending: &BTreeMap<PathBuf, Order>,
+    held: &Held,
+) -> (Held, Vec<Problem>) {
     let (mut blamed, mut left_behind) = (Held::new(), Vec::new());
     for Conflict { problem, between } in conflicts {
         // One that another conflict has taken out may have ended this one as well: that is seen the next time around.

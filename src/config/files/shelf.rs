@@ -117,7 +117,10 @@ impl<T> Shelf<T> {
     /// A version that was read and judged elsewhere, and counts.
     pub fn put(&mut self, version: Version<T>, folder: &Path) {
         let path = version.source.path().to_owned();
-        let seen = Seen::Text { hash: *version.source.hash(), referred: referred(&version.source, folder) };
+        let seen = Seen::Text {
+            hash: *version.source.hash(),
+            referred: referred(&version.source, folder),
+        };
         let (order, version) = ((0, Stamp::of(&path)), Arc::new(version));
         let filed = Filed {
             seen,
@@ -152,16 +155,17 @@ impl<T> Shelf<T> {
         for path in listed {
             let stamp = Stamp::of(&path);
             let known = before.remove(&path);
-            if known
-                .as_ref()
-                .is_some_and(|known| known.opened.is_known_by(stamp) && known.seen.refers_to_the_same(reading.folder))
-            {
+            if known.as_ref().is_some_and(|known| {
+                known.opened.is_known_by(stamp) && known.seen.refers_to_the_same(reading.folder)
+            }) {
                 self.files.extend(known.map(|known| (path, known)));
                 continue;
             }
             let bytes = read(&path);
             if known.as_ref().is_some_and(|known| known.seen.still(&bytes, reading.folder)) {
-                self.files.extend(known.map(|known| (path, Filed { opened: known.opened.again(stamp), ..known })));
+                self.files.extend(
+                    known.map(|known| (path, Filed { opened: known.opened.again(stamp), ..known })),
+                );
                 continue;
             }
             let (seen, newest) = version(&path, bytes, reading.folder, &judge);
@@ -173,8 +177,17 @@ impl<T> Shelf<T> {
             }
             let counts = known.and_then(|known| known.counts);
             let order = (reading.number, stamp);
-            self.files
-                .insert(path, Filed { seen, order, newest, counts, refused: Vec::new(), opened: Opened::default().again(stamp) });
+            self.files.insert(
+                path,
+                Filed {
+                    seen,
+                    order,
+                    newest,
+                    counts,
+                    refused: Vec::new(),
+                    opened: Opened::default().again(stamp),
+                },
+            );
         }
         found
     }
@@ -190,7 +203,10 @@ impl<T> Shelf<T> {
     }
 
     /// The versions that would count if the newest did, except those of the files in `held`.
-    pub fn chosen<'a>(&'a self, held: &'a dyn Fn(&Path) -> bool) -> impl Iterator<Item = &'a Arc<Version<T>>> {
+    pub fn chosen<'a>(
+        &'a self,
+        held: &'a dyn Fn(&Path) -> bool,
+    ) -> impl Iterator<Item = &'a Arc<Version<T>>> {
         self.files.iter().filter_map(|(path, filed)| match &filed.newest {
             Ok(newest) if !filed.is_pending() || !held(path) => Some(newest),
             Ok(_) | Err(_) => filed.counts.as_ref(),
@@ -223,7 +239,11 @@ impl<T> Shelf<T> {
 
     /// How many files are bad; an unreadable folder is one more.
     pub fn bad(&self) -> usize {
-        let files = self.files.values().filter(|filed| filed.newest.is_err() || !filed.refused.is_empty()).count();
+        let files = self
+            .files
+            .values()
+            .filter(|filed| filed.newest.is_err() || !filed.refused.is_empty())
+            .count();
         files + usize::from(self.complaint.is_some())
     }
 }
@@ -239,14 +259,18 @@ impl Seen {
     /// What it refers to says the same as before.
     fn refers_to_the_same(&self, folder: &Path) -> bool {
         match self {
-            Self::Text { referred, .. } => referred.iter().all(|(path, hash)| hash_of(&folder.join(path)) == *hash),
+            Self::Text { referred, .. } => {
+                referred.iter().all(|(path, hash)| hash_of(&folder.join(path)) == *hash)
+            }
             Self::Unreadable(_) => false,
         }
     }
 
     fn still(&self, bytes: &Result<Vec<u8>, Problem>, folder: &Path) -> bool {
         match (self, bytes) {
-            (Self::Text { hash, .. }, Ok(bytes)) => digest::sha256(bytes) == *hash && self.refers_to_the_same(folder),
+            (Self::Text { hash, .. }, Ok(bytes)) => {
+                digest::sha256(bytes) == *hash && self.refers_to_the_same(folder)
+            }
             (Self::Unreadable(known), Err(problem)) => known == problem,
             (Self::Text { .. }, Err(_)) | (Self::Unreadable(_), Ok(_)) => false,
         }
@@ -312,9 +336,17 @@ mod tests {
                 Ok(fs::read(path).unwrap())
             };
             let judge = |source: &Source| Ok(source.text("says").unwrap_or_default().to_owned());
-            shelf.look(Ok(vec![path.clone()]), &Reading { number, folder: folder.path() }, read, judge);
+            shelf.look(
+                Ok(vec![path.clone()]),
+                &Reading { number, folder: folder.path() },
+                read,
+                judge,
+            );
             shelf.settle(&mut BTreeMap::new());
-            assert_eq!(shelf.counting().map(|version| version.says.as_str()).collect::<Vec<_>>(), [expected]);
+            assert_eq!(
+                shelf.counting().map(|version| version.says.as_str()).collect::<Vec<_>>(),
+                [expected]
+            );
             opened.get()
         };
         // Written anew under another name and put in its place, as careful editors do it: another file, for all that counts.
@@ -338,7 +370,12 @@ mod tests {
         let judged = |shelf: &mut Shelf<Vec<u8>>, number| {
             let judge = |_: &Source| Ok(fs::read(&secret).unwrap());
             let read = |path: &Path| Ok(fs::read(path).unwrap());
-            shelf.look(Ok(vec![path.clone()]), &Reading { number, folder: folder.path() }, read, judge);
+            shelf.look(
+                Ok(vec![path.clone()]),
+                &Reading { number, folder: folder.path() },
+                read,
+                judge,
+            );
             shelf.settle(&mut BTreeMap::new());
             shelf.counting().next().unwrap().says.clone()
         };

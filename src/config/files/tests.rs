@@ -37,8 +37,11 @@ impl Scene {
 
     /// A service provider like `sp`, with these lines more.
     fn service(&self, id: &str, more: &str) {
-        let text =
-            self.text("service-providers/sp.toml").replacen("client_id = \"sp\"", &format!("client_id = \"{id}\"\n{more}"), 1);
+        let text = self.text("service-providers/sp.toml").replacen(
+            "client_id = \"sp\"",
+            &format!("client_id = \"{id}\"\n{more}"),
+            1,
+        );
         assert!(text.contains(id));
         self.put(&format!("service-providers/{id}.toml"), text);
     }
@@ -57,7 +60,13 @@ impl Scene {
     fn counts(&self) -> (Vec<String>, Vec<String>) {
         let federation = self.files.federation();
         let connectors = federation.connectors().keys().map(ToString::to_string).collect();
-        (connectors, federation.services().map(|service| service.registration.client_id.to_string()).collect())
+        (
+            connectors,
+            federation
+                .services()
+                .map(|service| service.registration.client_id.to_string())
+                .collect(),
+        )
     }
 
     fn name(&self, id: &str) -> String {
@@ -71,7 +80,10 @@ fn what_is_dropped_in_is_there_and_what_is_removed_is_gone_at_once() {
     scene.connector("new");
     scene.service("more", "");
     assert_eq!(scene.read(), [""; 0]);
-    assert_eq!(scene.counts(), (vec!["idp".into(), "new".into()], vec!["more".into(), "sp".into()]));
+    assert_eq!(
+        scene.counts(),
+        (vec!["idp".into(), "new".into()], vec!["more".into(), "sp".into()])
+    );
     fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
     fs::remove_file(scene.path("service-providers/sp.toml")).unwrap();
     assert_eq!(scene.read(), [""; 0]);
@@ -85,7 +97,10 @@ fn a_hub_whose_last_connector_goes_says_that_nobody_can_log_in() {
     fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
     let complaints = scene.read();
     let [line] = complaints.as_slice() else { panic!("{complaints:?}") };
-    assert!(line.starts_with("connectors holds no connector, so that nobody can log in; put "), "{line}");
+    assert!(
+        line.starts_with("connectors holds no connector, so that nobody can log in; put "),
+        "{line}"
+    );
     assert_eq!(scene.counts().0, [""; 0]);
     scene.put("connectors/idp.toml", "name = 3");
     assert!(scene.read().iter().all(|line| line.starts_with("connectors/idp.toml")));
@@ -95,23 +110,40 @@ fn a_hub_whose_last_connector_goes_says_that_nobody_can_log_in() {
 fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
     type Spoil = fn(&Scene, &Path);
     let table: [(&str, Spoil, &str); 9] = [
-        ("half written", |scene, file| fs::write(file, &scene.text("connectors/idp.toml")[..60]).unwrap(), "is not valid TOML"),
+        (
+            "half written",
+            |scene, file| fs::write(file, &scene.text("connectors/idp.toml")[..60]).unwrap(),
+            "is not valid TOML",
+        ),
         ("empty", |_, file| fs::write(file, "").unwrap(), "is missing"),
         (
             "an unknown key",
-            |scene, file| fs::write(file, format!("unheard_of = 3\n{}", scene.text("connectors/idp.toml"))).unwrap(),
+            |scene, file| {
+                fs::write(file, format!("unheard_of = 3\n{}", scene.text("connectors/idp.toml")))
+                    .unwrap()
+            },
             ":1 unheard_of",
         ),
         ("not UTF-8", |_, file| fs::write(file, b"name = \"\xff\"").unwrap(), "not UTF-8"),
-        ("over 1 MiB", |_, file| fs::write(file, vec![b'#'; 1024 * 1024 + 1]).unwrap(), "larger than 1 MiB"),
+        (
+            "over 1 MiB",
+            |_, file| fs::write(file, vec![b'#'; 1024 * 1024 + 1]).unwrap(),
+            "larger than 1 MiB",
+        ),
         ("a folder", |_, file| fs::create_dir(file).unwrap(), "is a folder"),
         // Opening one waits for a writer, for ever.
         (
             "a pipe",
-            |_, file| assert!(std::process::Command::new("mkfifo").arg(file).status().unwrap().success()),
+            |_, file| {
+                assert!(std::process::Command::new("mkfifo").arg(file).status().unwrap().success())
+            },
             "is a pipe, a socket or a device",
         ),
-        ("a link out of the folder", |_, file| symlink("../passerelle.toml", file).unwrap(), "a link out of its folder"),
+        (
+            "a link out of the folder",
+            |_, file| symlink("../passerelle.toml", file).unwrap(),
+            "a link out of its folder",
+        ),
         ("a link to nowhere", |_, file| symlink("nowhere", file).unwrap(), "leads nowhere"),
     ];
     for (what, spoil, told) in table {
@@ -127,13 +159,19 @@ fn a_bad_file_keeps_its_last_good_version_and_affects_nothing_else() {
         let aside = scene.text("connectors/idp.toml").replace("Provider", "Another name");
         scene.put("connectors/aside.toml", aside);
         let complaints = scene.read();
+        assert!(complaints.iter().all(|line| line.starts_with("connectors/never.toml")
+            || line.starts_with("connectors/other.toml")));
         assert!(
-            complaints.iter().all(|line| line.starts_with("connectors/never.toml") || line.starts_with("connectors/other.toml"))
+            complaints.iter().any(|line| line.contains(told) && line.contains("; ")),
+            "{what}: {complaints:?}"
         );
-        assert!(complaints.iter().any(|line| line.contains(told) && line.contains("; ")), "{what}: {complaints:?}");
         let (connectors, _) = scene.counts();
         assert_eq!(connectors, ["aside", "idp", "other"], "{what}");
-        assert_eq!((scene.name("aside").as_str(), scene.name("other").as_str()), ("Another name", "Provider"), "{what}");
+        assert_eq!(
+            (scene.name("aside").as_str(), scene.name("other").as_str()),
+            ("Another name", "Provider"),
+            "{what}"
+        );
         assert_eq!(scene.files.bad(Sort::Connector), 2, "{what}");
         // And mended again.
         for file in ["other", "never"] {
@@ -158,7 +196,8 @@ fn a_kubernetes_swap_of_the_data_link_is_a_change_of_every_file() {
     fs::remove_file(connectors.join("idp.toml")).unwrap();
     for (version, name) in [("..1", "First"), ("..2", "Second")] {
         fs::create_dir(connectors.join(version)).unwrap();
-        fs::write(connectors.join(version).join("idp.toml"), text.replace("Provider", name)).unwrap();
+        fs::write(connectors.join(version).join("idp.toml"), text.replace("Provider", name))
+            .unwrap();
     }
     symlink("..1", connectors.join("..data")).unwrap();
     symlink("..data/idp.toml", connectors.join("idp.toml")).unwrap();
@@ -215,14 +254,26 @@ fn a_fault_between_files_falls_on_the_one_that_changed_last() {
             fs::remove_file(scene.path("connectors/late.toml")).unwrap();
         }
         let complaints = scene.read();
-        assert!(complaints.iter().any(|line| line.contains(file) && line.contains(told)), "{what}: {complaints:?}");
+        assert!(
+            complaints.iter().any(|line| line.contains(file) && line.contains(told)),
+            "{what}: {complaints:?}"
+        );
         let (_, services) = scene.counts();
         assert_eq!(services, ["aside", "sp"], "{what}: {before:?}");
         // It is looked at again each time, and told in the same words.
         let again = scene.read();
-        assert!(again.iter().any(|line| line.contains(file) && line.contains(told)), "{what}: {again:?}");
+        assert!(
+            again.iter().any(|line| line.contains(file) && line.contains(told)),
+            "{what}: {again:?}"
+        );
         assert_eq!(scene.read(), again, "{what}");
-        assert!(scene.files.federation().scope_table(crate::protocol::registration::Rules::Federation).known(&"email".into()));
+        assert!(
+            scene
+                .files
+                .federation()
+                .scope_table(crate::protocol::registration::Rules::Federation)
+                .known(&"email".into())
+        );
     }
 }
 
@@ -231,7 +282,11 @@ fn one_that_was_held_back_comes_in_when_what_stood_against_it_is_gone() {
     let mut scene = Scene::good();
     scene.service("zz", "sector = \"sp\"");
     assert_eq!(scene.read().len(), 1);
-    let shared = scene.text("service-providers/sp.toml").replacen("client_id", "sector = \"sp\"\nclient_id", 1);
+    let shared = scene.text("service-providers/sp.toml").replacen(
+        "client_id",
+        "sector = \"sp\"\nclient_id",
+        1,
+    );
     scene.put("service-providers/sp.toml", shared);
     assert_eq!(scene.read(), [""; 0]);
     assert_eq!(scene.counts().1, ["sp", "zz"]);
@@ -259,10 +314,14 @@ fn one_connector_changed_for_the_worse_does_not_hold_back_another() {
     scene.put("connectors/zz.toml", format!("{lower}{kind}"));
     let complaints = scene.read();
     assert!(
-        complaints.iter().all(|line| line.starts_with("connectors/idp.toml does not go with service-providers/sp.toml")),
+        complaints.iter().all(|line| line
+            .starts_with("connectors/idp.toml does not go with service-providers/sp.toml")),
         "{complaints:?}"
     );
-    assert_eq!((scene.name("idp").as_str(), scene.counts().0), ("Provider", vec!["idp".into(), "zz".into()]));
+    assert_eq!(
+        (scene.name("idp").as_str(), scene.counts().0),
+        ("Provider", vec!["idp".into(), "zz".into()])
+    );
 }
 
 #[test]
@@ -274,7 +333,8 @@ fn the_going_of_a_connector_is_held_up_by_nobody() {
     fs::remove_file(scene.path("connectors/idp.toml")).unwrap();
     let complaints = scene.read();
     assert!(
-        complaints.iter().all(|line| line.starts_with("service-providers/picky.toml")) && complaints.len() == 1,
+        complaints.iter().all(|line| line.starts_with("service-providers/picky.toml"))
+            && complaints.len() == 1,
         "{complaints:?}"
     );
     assert_eq!(scene.counts(), (vec!["second".into()], vec!["picky".into(), "sp".into()]));
@@ -286,11 +346,17 @@ fn a_folder_that_vanishes_takes_nothing_along_and_one_that_is_emptied_everything
     let (folder, aside) = (scene.path("connectors"), scene.path("aside"));
     fs::rename(&folder, &aside).unwrap();
     let complaints = scene.read();
-    assert!(matches!(complaints.as_slice(), [line] if line.starts_with("connectors the folder is missing")), "{complaints:?}");
+    assert!(
+        matches!(complaints.as_slice(), [line] if line.starts_with("connectors the folder is missing")),
+        "{complaints:?}"
+    );
     assert_eq!((scene.counts().0, scene.files.bad(Sort::Connector)), (vec!["idp".to_owned()], 1));
     fs::create_dir(&folder).unwrap();
     let complaints = scene.read();
-    assert!(matches!(complaints.as_slice(), [line] if line.starts_with("connectors holds no connector")), "{complaints:?}");
+    assert!(
+        matches!(complaints.as_slice(), [line] if line.starts_with("connectors holds no connector")),
+        "{complaints:?}"
+    );
     assert_eq!(scene.counts().0, [""; 0]);
 }
 
@@ -316,7 +382,13 @@ fn what_a_file_refers_to_is_part_of_it() {
         "file = \"sp.secret\"",
     );
     let mut scene = Scene::of(folder);
-    let hash = |scene: &Scene| match &scene.files.federation().service(&"sp".into()).unwrap().authentication {
+    let hash = |scene: &Scene| match &scene
+        .files
+        .federation()
+        .service(&"sp".into())
+        .unwrap()
+        .authentication
+    {
         crate::config::federation::Authentication::SecretPost(secrets) => secrets[0].sha256,
         _ => panic!(),
     };
@@ -355,5 +427,9 @@ fn a_connector_that_can_not_be_built_is_a_bad_file() {
         _ => Ok(()),
     });
     assert_eq!(scene.counts().0, ["idp"]);
-    assert!(scene.files.complaints()[0].in_line().contains("kind.oidc.issuer can't work; write another one"));
+    assert!(
+        scene.files.complaints()[0]
+            .in_line()
+            .contains("kind.oidc.issuer can't work; write another one")
+    );
 }

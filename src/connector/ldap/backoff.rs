@@ -86,7 +86,12 @@ impl Backoff {
         let strangers = account.saturating_sub(1).max(1);
         let pair = strangers.saturating_sub(1).clamp(1, MAX_PER_PAIR);
         let limits = Limits { account, strangers, pair };
-        Self { key: HmacKey::new(&env.entropy().bits256()), limits, window, counts: Mutex::default() }
+        Self {
+            key: HmacKey::new(&env.entropy().bits256()),
+            limits,
+            window,
+            counts: Mutex::default(),
+        }
     }
 
     /// Counts a bind of this network as failed, until it is given back. Counts nothing for a person who signed in from there,
@@ -121,7 +126,8 @@ impl Backoff {
     ) -> Result<(), Duration> {
         let account = (self.bucket(Count::Account, person, None), self.limits.account);
         if self.is_known(person, network, now) {
-            let known_pair = (self.bucket(Count::KnownPair, person, Some(network)), MAX_PER_KNOWN_PAIR);
+            let known_pair =
+                (self.bucket(Count::KnownPair, person, Some(network)), MAX_PER_KNOWN_PAIR);
             return self.count(&[account, known_pair], now, attempt);
         }
         let strangers = (self.bucket(Count::Strangers, person, None), self.limits.strangers);
@@ -143,7 +149,13 @@ impl Backoff {
     /// Notes that this person, by each of these names, has signed in from this network. The directory forgets the wrong
     /// passwords of before, and so does this. The first sign-in of the person there within the window also clears one failure
     /// of the network, which may be that of many persons; more would let sign-ins alternate with guesses without end.
-    pub fn succeed(&self, persons: &[&str], network: ClientNetwork, now: Timestamp, attempt: &Attempt) {
+    pub fn succeed(
+        &self,
+        persons: &[&str],
+        network: ClientNetwork,
+        now: Timestamp,
+        attempt: &Attempt,
+    ) {
         self.give_back(attempt);
         let mut counts = self.counts();
         let keys: Vec<_> = persons.iter().map(|person| self.known_key(person, network)).collect();
@@ -158,9 +170,12 @@ impl Backoff {
             counts.known.retain(|_, at| now.since(*at) < KNOWN_FOR);
         }
         // All names or none: a spelling that is known without its entry would have a bound of its own.
-        if counts.known.len() + keys.len() <= MAX_KNOWN || keys.iter().all(|key| counts.known.contains_key(key)) {
+        if counts.known.len() + keys.len() <= MAX_KNOWN
+            || keys.iter().all(|key| counts.known.contains_key(key))
+        {
             counts.known.extend(keys.into_iter().map(|key| (key, now)));
-            let of_network = counts.failures.get_mut(&self.bucket(Count::Network, "", Some(network)));
+            let of_network =
+                counts.failures.get_mut(&self.bucket(Count::Network, "", Some(network)));
             if let Some(failures) = of_network.filter(|_| is_first_in_window) {
                 failures.pop();
             }
@@ -174,7 +189,12 @@ impl Backoff {
     }
 
     /// In each of the buckets, or in none.
-    fn count(&self, buckets: &[(u32, usize)], now: Timestamp, attempt: &mut Attempt) -> Result<(), Duration> {
+    fn count(
+        &self,
+        buckets: &[(u32, usize)],
+        now: Timestamp,
+        attempt: &mut Attempt,
+    ) -> Result<(), Duration> {
         let mut counts = self.counts();
         counts.sweep(self.window, now);
         let wait = |(bucket, limit): &(u32, usize)| {
@@ -203,7 +223,9 @@ impl Backoff {
 
     fn known_key(&self, person: &str, network: ClientNetwork) -> [u8; 16] {
         let mut key = [0; 16];
-        key.iter_mut().zip(self.tag(u8::MAX, person, Some(network))).for_each(|(byte, of_tag)| *byte = of_tag);
+        key.iter_mut()
+            .zip(self.tag(u8::MAX, person, Some(network)))
+            .for_each(|(byte, of_tag)| *byte = of_tag);
         key
     }
 
@@ -247,7 +269,9 @@ mod tests {
 
     /// Failed binds that are let through, of so many tries.
     fn failed(backoff: &Backoff, person: &str, from: u8, tries: usize, now: Timestamp) -> usize {
-        let count = |_: &usize| backoff.count_person(person, network(from), now, &mut Attempt::default()).is_ok();
+        let count = |_: &usize| {
+            backoff.count_person(person, network(from), now, &mut Attempt::default()).is_ok()
+        };
         (0..tries).filter(count).count()
     }
 
@@ -271,17 +295,22 @@ mod tests {
     }
 
     #[test]
-    fn strangers_from_every_network_lock_no_account_and_leave_its_person_a_try_where_she_signed_in() {
+    fn strangers_from_every_network_lock_no_account_and_leave_its_person_a_try_where_she_signed_in()
+    {
         for lockout_after in [3, 5, 10, 50] {
             let backoff = backoff(lockout_after);
             assert!(signs_in(&backoff, "ada", 0, NOW));
             let mut failures: Vec<Timestamp> = Vec::new();
             let mut now = NOW;
             for _ in 0..300 {
-                let let_through: usize = (1..=255).map(|from| failed(&backoff, "ada", from, 20, now)).sum();
+                let let_through: usize =
+                    (1..=255).map(|from| failed(&backoff, "ada", from, 20, now)).sum();
                 failures.extend(std::iter::repeat_n(now, let_through));
                 let in_window = failures.iter().filter(|at| **at + WINDOW > now).count();
-                assert!(in_window < lockout_after as usize - 1 || lockout_after == 3, "{in_window} of {lockout_after}");
+                assert!(
+                    in_window < lockout_after as usize - 1 || lockout_after == 3,
+                    "{in_window} of {lockout_after}"
+                );
                 assert!(in_window < lockout_after as usize);
                 now = now + WINDOW / 30;
             }
@@ -313,7 +342,9 @@ mod tests {
         assert!(backoff.count_network("made up", network(2), NOW, &mut Attempt::default()).is_ok());
         // Where many persons are behind one network, each that signs in makes room for another's mistake.
         backoff.succeed(&["ada"], network(1), NOW, &attempts.remove(0));
-        let is_counted = |_: &usize| backoff.count_network("made up", network(1), NOW, &mut Attempt::default()).is_ok();
+        let is_counted = |_: &usize| {
+            backoff.count_network("made up", network(1), NOW, &mut Attempt::default()).is_ok()
+        };
         let room = (0..9).filter(is_counted).count();
         assert_eq!(room, 2);
     }
@@ -336,7 +367,9 @@ mod tests {
         for name in 0..50_000 {
             failed(&backoff, &format!("made up {name}"), 1, 1, NOW);
         }
-        let waiting = (0..1000).filter(|name| failed(&backoff, &format!("real {name}"), 2, 1, NOW) == 0).count();
+        let waiting = (0..1000)
+            .filter(|name| failed(&backoff, &format!("real {name}"), 2, 1, NOW) == 0)
+            .count();
         assert!(waiting < 20, "{waiting} of 1000");
         failed(&backoff, "ada", 1, 1, NOW + 2 * WINDOW);
         assert!(backoff.counts().failures.len() < 10);

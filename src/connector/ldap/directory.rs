@@ -11,7 +11,10 @@ mod examine;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use ldap3::{Ldap, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchEntry, SearchOptions, StdStream, ldap_escape};
+use ldap3::{
+    Ldap, LdapConnAsync, LdapConnSettings, LdapError, Scope, SearchEntry, SearchOptions, StdStream,
+    ldap_escape,
+};
 use rustls::ClientConfig;
 use tokio::task::JoinSet;
 use url::Url;
@@ -37,7 +40,9 @@ mod code {
     /// Returns what a refusal of a bind means beyond a wrong name or password, for the operator.
     pub const fn meaning(result: u32) -> Option<&'static str> {
         match result {
-            19 => Some("constraintViolation: the account is locked, as a rule after too many wrong passwords"),
+            19 => Some(
+                "constraintViolation: the account is locked, as a rule after too many wrong passwords",
+            ),
             50 => Some("insufficientAccessRights: the account may not bind"),
             53 => Some(
                 "unwillingToPerform: the account is locked, disabled or without a password, or the directory refuses binds \
@@ -74,9 +79,12 @@ impl Directory {
     /// # Errors
     /// The file can't work; which key, and how to mend it.
     pub fn new(kind: &LdapKind, password: Secret<String>) -> Result<Self, ConnectorRefused> {
-        let place = kind.place().map_err(|(what, mend)| ConnectorRefused::new("kind.ldap.url", format!("it {what}; {mend}")))?;
-        let dialer = Dialer::new(place.host, place.port, &kind.internal_hosts, CallLimits::DEFAULT.connect)
-            .map_err(|fault| ConnectorRefused::new("kind.ldap.url", fault.to_string()))?;
+        let place = kind.place().map_err(|(what, mend)| {
+            ConnectorRefused::new("kind.ldap.url", format!("it {what}; {mend}"))
+        })?;
+        let dialer =
+            Dialer::new(place.host, place.port, &kind.internal_hosts, CallLimits::DEFAULT.connect)
+                .map_err(|fault| ConnectorRefused::new("kind.ldap.url", fault.to_string()))?;
         if ldap3::parse_filter(filter_for(&kind.filter, "x")).is_err() {
             let mend = "it is not a filter of RFC 4515; write it as \"(uid={username})\", parentheses included";
             return Err(ConnectorRefused::new("kind.ldap.filter", mend));
@@ -110,7 +118,10 @@ impl Directory {
     ///
     /// # Errors
     /// The directory can't be asked.
-    pub async fn find(self: &Arc<Self>, username: &Secret<String>) -> Result<Option<Entry>, ConnectorFault> {
+    pub async fn find(
+        self: &Arc<Self>,
+        username: &Secret<String>,
+    ) -> Result<Option<Entry>, ConnectorFault> {
         let (directory, filter) = (Arc::clone(self), filter_for(&self.filter, username.reveal()));
         apart(async move { directory.search(&filter).await }).await
     }
@@ -119,7 +130,11 @@ impl Directory {
     ///
     /// # Errors
     /// The directory can't be asked.
-    pub async fn proves(self: &Arc<Self>, dn: &str, password: &Secret<String>) -> Result<bool, ConnectorFault> {
+    pub async fn proves(
+        self: &Arc<Self>,
+        dn: &str,
+        password: &Secret<String>,
+    ) -> Result<bool, ConnectorFault> {
         // RFC 4513, 5.1.1 and 5.1.2: without a name or a password a bind succeeds, and proves nothing.
         if dn.is_empty() || password.reveal().is_empty() {
             return Ok(false);
@@ -127,12 +142,22 @@ impl Directory {
         let (directory, dn, password) = (Arc::clone(self), dn.to_owned(), password.clone());
         apart(async move {
             let mut ldap = directory.connect().await?;
-            match ldap.simple_bind(&dn, password.reveal()).await.map_err(|error| fault_of(&error))?.rc {
+            match ldap
+                .simple_bind(&dn, password.reveal())
+                .await
+                .map_err(|error| fault_of(&error))?
+                .rc
+            {
                 code::SUCCESS => Ok(true),
                 refused if code::NOT_PROVEN.contains(&refused) => {
                     if let Some(meaning) = code::meaning(refused) {
                         let directory = directory.url.host_str().unwrap_or_default();
-                        tracing::warn!(directory, result = refused, meaning, "a directory refused a bind whatever the password");
+                        tracing::warn!(
+                            directory,
+                            result = refused,
+                            meaning,
+                            "a directory refused a bind whatever the password"
+                        );
                     }
                     Ok(false)
                 }
@@ -153,8 +178,10 @@ impl Directory {
         // Two are as good as a thousand: neither says who it is.
         ldap.with_search_options(SearchOptions::new().sizelimit(2).timelimit(seconds));
         let asked = self.attributes.clone();
-        let mut stream =
-            ldap.streaming_search(&self.base_dn, Scope::Subtree, filter, asked).await.map_err(|error| fault_of(&error))?;
+        let mut stream = ldap
+            .streaming_search(&self.base_dn, Scope::Subtree, filter, asked)
+            .await
+            .map_err(|error| fault_of(&error))?;
         let mut found = Vec::new();
         while let Some(item) = stream.next().await.map_err(|error| fault_of(&error))? {
             if !item.is_ref() && !item.is_intermediate() {
@@ -175,17 +202,26 @@ impl Directory {
     /// Only what was asked for, by the names it was asked for: attribute names know no case (RFC 4512, 2.5).
     fn read(&self, entry: SearchEntry) -> Result<Entry, ConnectorFault> {
         let mut values: BTreeMap<String, Vec<String>> = BTreeMap::new();
-        let hex = |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
+        let hex =
+            |bytes: &Vec<u8>| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
         for name in &self.attributes {
-            let text = entry.attrs.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).flat_map(|(_, all)| all.clone());
+            let text = entry
+                .attrs
+                .iter()
+                .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+                .flat_map(|(_, all)| all.clone());
             let binary = entry.bin_attrs.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name));
-            let all: Vec<String> = text.chain(binary.flat_map(|(_, all)| all.iter().map(hex))).collect();
+            let all: Vec<String> =
+                text.chain(binary.flat_map(|(_, all)| all.iter().map(hex))).collect();
             if !all.is_empty() {
                 values.insert(name.clone(), all);
             }
         }
         if values.values().flatten().map(String::len).sum::<usize>() > LARGEST_ENTRY {
-            return Err(ConnectorFault::new(ErrorCode::IdpTooLarge, "an entry is longer than 64 KiB; ask for fewer attributes"));
+            return Err(ConnectorFault::new(
+                ErrorCode::IdpTooLarge,
+                "an entry is longer than 64 KiB; ask for fewer attributes",
+            ));
         }
         Ok(Entry { dn: entry.dn, values })
     }
@@ -196,8 +232,11 @@ impl Directory {
         match ldap.simple_bind(dn, password.reveal()).await.map_err(|error| fault_of(&error))?.rc {
             code::SUCCESS => Ok(ldap),
             refused if code::NOT_PROVEN.contains(&refused) => {
-                let meaning = code::meaning(refused).map(|meaning| format!(" ({meaning})")).unwrap_or_default();
-                let why = format!("result {refused}{meaning}; are bind_dn and bind_password right?");
+                let meaning = code::meaning(refused)
+                    .map(|meaning| format!(" ({meaning})"))
+                    .unwrap_or_default();
+                let why =
+                    format!("result {refused}{meaning}; are bind_dn and bind_password right?");
                 Err(ConnectorFault::new(ErrorCode::LdapAccount, why))
             }
             other => Err(answered("the account's bind", other)),
@@ -206,20 +245,25 @@ impl Directory {
 
     /// A connection with TLS on it, which closes when its handle is dropped.
     async fn connect(&self) -> Result<Ldap, ConnectorFault> {
-        let stream = self.dialer.connect().await?.into_std().map_err(|error| fault_of(&error.into()))?;
-        let settings = LdapConnSettings::new().set_starttls(self.starttls).set_std_stream(StdStream::Tcp(stream));
+        let stream =
+            self.dialer.connect().await?.into_std().map_err(|error| fault_of(&error.into()))?;
+        let settings = LdapConnSettings::new()
+            .set_starttls(self.starttls)
+            .set_std_stream(StdStream::Tcp(stream));
         let settings = match &self.tls {
             Some(config) => settings.set_config(Arc::clone(config)),
             None => settings,
         };
-        let (connection, ldap) =
-            LdapConnAsync::from_url_with_settings(settings, &self.url).await.map_err(|error| match error {
-                // Nothing but StartTLS has been asked yet.
-                LdapError::LdapResult { result } => {
-                    ConnectorFault::new(ErrorCode::LdapTls, format!("StartTLS is refused with result {}", result.rc))
-                }
-                other => fault_of(&other),
-            })?;
+        let (connection, ldap) = LdapConnAsync::from_url_with_settings(settings, &self.url)
+            .await
+            .map_err(|error| match error {
+            // Nothing but StartTLS has been asked yet.
+            LdapError::LdapResult { result } => ConnectorFault::new(
+                ErrorCode::LdapTls,
+                format!("StartTLS is refused with result {}", result.rc),
+            ),
+            other => fault_of(&other),
+        })?;
         // What ends it badly ends the operations that wait for it, and is told by them.
         tokio::spawn(connection.drive());
         Ok(ldap)
@@ -234,7 +278,8 @@ fn filter_for(filter: &str, username: &str) -> String {
 /// TLS by these authorities alone.
 fn trusting(ca: &std::path::Path) -> Result<Arc<ClientConfig>, ConnectorRefused> {
     let refused = |mend: String| ConnectorRefused::new("kind.ldap.ca", mend);
-    let roots = Authorities::read(ca).and_then(|authorities| authorities.root_store()).map_err(refused)?;
+    let roots =
+        Authorities::read(ca).and_then(|authorities| authorities.root_store()).map_err(refused)?;
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let config = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
@@ -250,13 +295,18 @@ async fn apart<T: Send + 'static>(
     task.spawn(conversation);
     match task.join_next().await {
         Some(Ok(outcome)) => outcome,
-        Some(Err(_)) | None => Err(ConnectorFault::new(ErrorCode::LdapAnswer, "an answer is malformed")),
+        Some(Err(_)) | None => {
+            Err(ConnectorFault::new(ErrorCode::LdapAnswer, "an answer is malformed"))
+        }
     }
 }
 
 fn answered(what: &str, result: u32) -> ConnectorFault {
     let meaning = code::meaning(result).unwrap_or("RFC 4511, appendix A");
-    ConnectorFault::new(ErrorCode::LdapAnswer, format!("{what} was answered with result {result} ({meaning})"))
+    ConnectorFault::new(
+        ErrorCode::LdapAnswer,
+        format!("{what} was answered with result {result} ({meaning})"),
+    )
 }
 
 /// Of the crate's errors only what names no person goes on.
@@ -264,14 +314,24 @@ fn fault_of(error: &LdapError) -> ConnectorFault {
     let tls = |why: String| ConnectorFault::new(ErrorCode::LdapTls, why);
     match error {
         // A certificate's fault comes in an input error's dress.
-        LdapError::Io { source } => match source.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
-            Some(fault) => tls(fault.to_string()),
-            None => ConnectorFault::new(ErrorCode::IdpUnreachable, format!("the connection broke: {}", source.kind())),
-        },
+        LdapError::Io { source } => {
+            match source.get_ref().and_then(|inner| inner.downcast_ref::<rustls::Error>()) {
+                Some(fault) => tls(fault.to_string()),
+                None => ConnectorFault::new(
+                    ErrorCode::IdpUnreachable,
+                    format!("the connection broke: {}", source.kind()),
+                ),
+            }
+        }
         LdapError::Rustls { source } => tls(source.to_string()),
         LdapError::DNSName { .. } => tls("the host of url can not be a certificate's name".into()),
         LdapError::LdapResult { result } => answered("an operation", result.rc),
-        LdapError::Timeout { .. } => ConnectorFault::new(ErrorCode::IdpTimeout, "the directory did not answer in time"),
-        _ => ConnectorFault::new(ErrorCode::LdapAnswer, "the connection ended before the answer, or the answer is malformed"),
+        LdapError::Timeout { .. } => {
+            ConnectorFault::new(ErrorCode::IdpTimeout, "the directory did not answer in time")
+        }
+        _ => ConnectorFault::new(
+            ErrorCode::LdapAnswer,
+            "the connection ended before the answer, or the answer is malformed",
+        ),
     }
 }

@@ -100,7 +100,11 @@ fn answers(message: StructureTag, script: &mut Script) -> Vec<u8> {
     }
     let mut buffer = BytesMut::new();
     for answer in answers {
-        write::encode_into(&mut buffer, constructed(TagClass::Universal, 16, vec![id.clone(), answer])).unwrap();
+        write::encode_into(
+            &mut buffer,
+            constructed(TagClass::Universal, 16, vec![id.clone(), answer]),
+        )
+        .unwrap();
     }
     buffer.to_vec()
 }
@@ -108,7 +112,8 @@ fn answers(message: StructureTag, script: &mut Script) -> Vec<u8> {
 fn bound(request: StructureTag, script: &mut Script) -> StructureTag {
     let parts = request.expect_constructed().unwrap();
     let (dn, password) = (text(&parts[1]), text(&parts[2]));
-    let known = dn == "cn=hub" && password == "hub's own" || script.found.iter().any(|one| one.0 == dn && one.1 == password);
+    let known = dn == "cn=hub" && password == "hub's own"
+        || script.found.iter().any(|one| one.0 == dn && one.1 == password);
     // As many real ones do: nothing to prove, nothing refused (RFC 4513, 5.1.2).
     let good = known || dn.is_empty() || password.is_empty();
     let normal = if good { 0 } else { 49 };
@@ -122,15 +127,23 @@ fn searched(request: StructureTag, script: &mut Script) -> Vec<StructureTag> {
     let parts = request.expect_constructed().unwrap();
     let filter = parts[6].clone();
     let kind = filter.id;
-    let value = filter.expect_constructed().map(|parts| parts.last().map(text).unwrap_or_default()).unwrap_or_default();
+    let value = filter
+        .expect_constructed()
+        .map(|parts| parts.last().map(text).unwrap_or_default())
+        .unwrap_or_default();
     let attributes = parts[7].clone().expect_constructed().unwrap().iter().map(text).collect();
     script.log.push(Said::Search { filter: kind, value, attributes });
     let entry = |(dn, _, attributes): &Person| {
         let attribute = |(name, values): &(&str, Vec<&[u8]>)| {
             let values = values.iter().map(|value| octets(value)).collect();
-            constructed(TagClass::Universal, 16, vec![octets(name.as_bytes()), constructed(TagClass::Universal, 17, values)])
+            constructed(
+                TagClass::Universal,
+                16,
+                vec![octets(name.as_bytes()), constructed(TagClass::Universal, 17, values)],
+            )
         };
-        let attributes = constructed(TagClass::Universal, 16, attributes.iter().map(attribute).collect());
+        let attributes =
+            constructed(TagClass::Universal, 16, attributes.iter().map(attribute).collect());
         constructed(TagClass::Application, 4, vec![octets(dn.as_bytes()), attributes])
     };
     let mut answers: Vec<StructureTag> = script.found.iter().map(entry).collect();

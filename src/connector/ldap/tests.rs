@@ -50,15 +50,32 @@ impl World {
         Self { clock, connector, directory }
     }
 
-    async fn sign_in_to(&self, state: &str, username: &str, password: &str) -> Result<SignedIn, ErrorCode> {
+    async fn sign_in_to(
+        &self,
+        state: &str,
+        username: &str,
+        password: &str,
+    ) -> Result<SignedIn, ErrorCode> {
         self.sign_in_from([192, 0, 2, 1], state, username, password).await
     }
 
-    async fn sign_in_from(&self, address: [u8; 4], state: &str, username: &str, password: &str) -> Result<SignedIn, ErrorCode> {
+    async fn sign_in_from(
+        &self,
+        address: [u8; 4],
+        state: &str,
+        username: &str,
+        password: &str,
+    ) -> Result<SignedIn, ErrorCode> {
         let secret = |text: &str| Secret::new(text.to_owned());
         let login = crate::ids::InteractionHash::new(state.get(..43).unwrap_or_default());
         let network = ClientNetwork::containing(address.into());
-        let typed = Typed { login, state: state.into(), username: secret(username), password: secret(password), network };
+        let typed = Typed {
+            login,
+            state: state.into(),
+            username: secret(username),
+            password: secret(password),
+            network,
+        };
         self.connector.sign_in(typed).await.map_err(|fault| {
             for secret in ["ada", "right", "wrong", "u-1", "hub's own"] {
                 assert!(!fault.detail.contains(secret), "{secret} leaks: {}", fault.detail);
@@ -100,7 +117,11 @@ impl World {
     }
 }
 
-fn connector(url: &str, more: &str, clock: &Arc<HandClock>) -> Result<LdapConnector, ConnectorRefused> {
+fn connector(
+    url: &str,
+    more: &str,
+    clock: &Arc<HandClock>,
+) -> Result<LdapConnector, ConnectorRefused> {
     let text = format!(
         r#"
         name = {{ en = "Town hall" }}
@@ -131,8 +152,13 @@ fn connector(url: &str, more: &str, clock: &Arc<HandClock>) -> Result<LdapConnec
 }
 
 fn arrival(query: &str) -> Arrival {
-    let pairs: std::collections::BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
-    Arrival { code: pairs.get("code").cloned().map(Secret::new), iss: pairs.get("iss").cloned(), ..Arrival::default() }
+    let pairs: std::collections::BTreeMap<_, _> =
+        url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+    Arrival {
+        code: pairs.get("code").cloned().map(Secret::new),
+        iss: pairs.get("iss").cloned(),
+        ..Arrival::default()
+    }
 }
 
 fn accepted(outcome: Result<SignedIn, ErrorCode>) -> String {
@@ -150,12 +176,19 @@ async fn the_right_password_arrives_with_the_entrys_attributes() {
     let query = accepted(world.sign_in_to("s1", "ada", "right").await);
     let proven = world.connector.complete(attempt.clone(), arrival(&query)).await.unwrap();
     assert_eq!(proven.upstream_subject.reveal(), "u-1");
-    assert_eq!((proven.level, proven.auth_time.seconds(), proven.amr), (Level::Eidas1, NOW, Told::Nothing));
-    assert_eq!(Value::Object(proven.claims), json!({ "givenName": ["Ada", "Augusta"], "mail": "ada@example.org" }));
+    assert_eq!(
+        (proven.level, proven.auth_time.seconds(), proven.amr),
+        (Level::Eidas1, NOW, Told::Nothing)
+    );
+    assert_eq!(
+        Value::Object(proven.claims),
+        json!({ "givenName": ["Ada", "Augusta"], "mail": "ada@example.org" })
+    );
     let again = world.connector.complete(attempt, arrival(&query)).await.unwrap_err();
     assert_eq!(again.code, ErrorCode::IdpCodeRefused, "once");
     let bind = |dn: &str, password: &str| Said::Bind { dn: dn.into(), password: password.into() };
-    let attributes = ["givenName", "mail", "telephoneNumber", "entryUUID"].map(String::from).to_vec();
+    let attributes =
+        ["givenName", "mail", "telephoneNumber", "entryUUID"].map(String::from).to_vec();
     let search = Said::Search { filter: 3, value: "ada".into(), attributes };
     assert_eq!(world.directory.said(), [bind("cn=hub", "hub's own"), search, bind(ADA, "right")]);
 }
@@ -183,10 +216,18 @@ async fn an_entry_without_a_name_is_not_bound_as() {
 #[tokio::test]
 async fn what_is_typed_never_becomes_a_filter() {
     let world = World::new().await;
-    for attack in ["*", "ada)(uid=*", "*)(|(objectClass=*", "ada\\2a", "\\", "ada\0", "(&)", "é*"] {
+    for attack in ["*", "ada)(uid=*", "*)(|(objectClass=*", "ada\\2a", "\\", "ada\0", "(&)", "é*"]
+    {
         world.sign_in(attack, "wrong").await.unwrap();
-        let searches: Vec<Said> = world.directory.said().into_iter().filter(|said| matches!(said, Said::Search { .. })).collect();
-        let [Said::Search { filter: 3, value, .. }] = searches.as_slice() else { panic!("{attack}: {searches:?}") };
+        let searches: Vec<Said> = world
+            .directory
+            .said()
+            .into_iter()
+            .filter(|said| matches!(said, Said::Search { .. }))
+            .collect();
+        let [Said::Search { filter: 3, value, .. }] = searches.as_slice() else {
+            panic!("{attack}: {searches:?}")
+        };
         assert_eq!(value, attack, "compared as it was typed");
     }
 }
@@ -204,7 +245,8 @@ async fn whether_the_name_or_the_password_was_wrong_shows_nowhere() {
         matches!(&wrong_name[2], Said::Bind { dn, password } if dn.starts_with("cn=") && dn != "cn=hub" && password == "wrong")
     );
     // Two entries are nobody, even with the password of one.
-    world.directory.script.lock().unwrap().found = vec![person.clone(), ("uid=other", "right", person.2.clone())];
+    world.directory.script.lock().unwrap().found =
+        vec![person.clone(), ("uid=other", "right", person.2.clone())];
     assert_eq!(world.sign_in("a", "right").await, Ok(SignedIn::No));
     world.directory.script.lock().unwrap().found = vec![person];
     world.directory.script.lock().unwrap().search = Some(4);
@@ -218,8 +260,16 @@ async fn guessing_a_password_is_limited_whatever_the_spelling_and_the_login() {
         assert_eq!(world.sign_in(spelling, "wrong").await, Ok(SignedIn::No), "{spelling}");
     }
     world.directory.said();
-    for (username, password) in [("ada", "wrong"), (" ada", "right"), ("ａｄａ", "right"), ("yet another spelling", "right")] {
-        assert!(matches!(world.sign_in(username, password).await, Ok(SignedIn::Wait(_))), "{username}");
+    for (username, password) in [
+        ("ada", "wrong"),
+        (" ada", "right"),
+        ("ａｄａ", "right"),
+        ("yet another spelling", "right"),
+    ] {
+        assert!(
+            matches!(world.sign_in(username, password).await, Ok(SignedIn::Wait(_))),
+            "{username}"
+        );
     }
     let bound = |said: &Said| matches!(said, Said::Bind { dn, .. } if dn != "cn=hub");
     assert!(!world.directory.said().iter().any(bound), "no password was judged");
@@ -232,7 +282,10 @@ async fn guessing_names_is_limited_within_a_login() {
     let world = World::new().await;
     world.directory.script.lock().unwrap().found = vec![];
     for name in 0..WRONG_IN_A_LOGIN {
-        assert_eq!(world.sign_in_to(&"h".repeat(86), &format!("n{name}"), "wrong").await, Ok(SignedIn::No));
+        assert_eq!(
+            world.sign_in_to(&"h".repeat(86), &format!("n{name}"), "wrong").await,
+            Ok(SignedIn::No)
+        );
     }
     // The same login by another attempt's state.
     let state = format!("{}{}", "h".repeat(43), "i".repeat(43));
@@ -243,7 +296,8 @@ async fn guessing_names_is_limited_within_a_login() {
 #[tokio::test]
 async fn guesses_at_the_same_moment_are_counted_too() {
     let world = World::new().await;
-    let guesses = futures_util::future::join_all((0..40).map(|_| world.sign_in("ada", "wrong"))).await;
+    let guesses =
+        futures_util::future::join_all((0..40).map(|_| world.sign_in("ada", "wrong"))).await;
     assert_eq!(guesses.iter().filter(|outcome| **outcome == Ok(SignedIn::No)).count(), 2);
 }
 
@@ -264,14 +318,24 @@ async fn neither_success_nor_a_broken_directory_uses_up_tries() {
 #[tokio::test]
 async fn a_broken_directory_has_a_code_for_each_way() {
     let world = World::new().await;
-    let set = |change: &dyn Fn(&mut super::fake_directory::Script)| change(&mut world.directory.script.lock().unwrap());
+    let set = |change: &dyn Fn(&mut super::fake_directory::Script)| {
+        change(&mut world.directory.script.lock().unwrap())
+    };
     for locked in [19, 53] {
         set(&|script| script.bind = Some(locked));
-        assert_eq!(world.sign_in("ada", "right").await, Ok(SignedIn::No), "a locked account is told like a wrong password");
+        assert_eq!(
+            world.sign_in("ada", "right").await,
+            Ok(SignedIn::No),
+            "a locked account is told like a wrong password"
+        );
     }
     world.clock.advance(WINDOW);
     set(&|script| (script.bind, script.search) = (None, Some(32)));
-    assert_eq!(world.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer), "base_dn leads nowhere");
+    assert_eq!(
+        world.sign_in("ada", "right").await,
+        Err(ErrorCode::LdapAnswer),
+        "base_dn leads nowhere"
+    );
     set(&|script| (script.search, script.noise) = (None, Some(b"\x30\x03\x02\x01\x01".to_vec())));
     assert_eq!(world.sign_in("ada", "right").await, Err(ErrorCode::LdapAnswer));
     set(&|script| script.noise = None);
@@ -290,16 +354,31 @@ async fn a_broken_directory_has_a_code_for_each_way() {
 async fn a_directory_that_is_away_or_refuses_the_hub_is_told_when_it_is_warmed() {
     let world = World::new().await;
     assert_eq!(world.connector.warm().await, Ok(()));
-    let stranger =
-        connector(&format!("ldap://127.0.0.1:{}", world.directory.port), "internal_hosts = [\"127.0.0.1\"]\n", &world.clock);
-    let stranger = LdapConnector { directory: Arc::new(with_password(&world, "not the hub's")), ..stranger.unwrap() };
+    let stranger = connector(
+        &format!("ldap://127.0.0.1:{}", world.directory.port),
+        "internal_hosts = [\"127.0.0.1\"]\n",
+        &world.clock,
+    );
+    let stranger = LdapConnector {
+        directory: Arc::new(with_password(&world, "not the hub's")),
+        ..stranger.unwrap()
+    };
     assert_eq!(stranger.warm().await.unwrap_err().code, ErrorCode::LdapAccount);
     world.directory.script.lock().unwrap().account_bind = Some(53);
     let banned = stranger.warm().await.unwrap_err();
-    assert!(banned.detail.contains("refuses binds from this address for a while"), "{}", banned.detail);
+    assert!(
+        banned.detail.contains("refuses binds from this address for a while"),
+        "{}",
+        banned.detail
+    );
     let port = world.directory.port;
     drop(world.directory);
-    let gone = connector(&format!("ldap://127.0.0.1:{port}"), "internal_hosts = [\"127.0.0.1\"]\n", &world.clock).unwrap();
+    let gone = connector(
+        &format!("ldap://127.0.0.1:{port}"),
+        "internal_hosts = [\"127.0.0.1\"]\n",
+        &world.clock,
+    )
+    .unwrap();
     tokio::task::yield_now().await;
     assert_eq!(gone.warm().await.unwrap_err().code, ErrorCode::IdpUnreachable);
 }
@@ -310,23 +389,34 @@ fn with_password(world: &World, password: &str) -> Directory {
          internal_hosts = [\"127.0.0.1\"]\n",
         world.directory.port
     );
-    Directory::new(&toml::from_str::<LdapKind>(&text).unwrap(), Secret::new(password.into())).unwrap()
+    Directory::new(&toml::from_str::<LdapKind>(&text).unwrap(), Secret::new(password.into()))
+        .unwrap()
 }
 
 #[tokio::test]
 async fn a_code_of_another_login_or_another_issuer_is_refused() {
     let world = World::new().await;
     let query = accepted(world.sign_in_to("s1", "ada", "right").await);
-    let stolen = world.connector.complete(world.attempt("s2").await, arrival(&query)).await.unwrap_err();
+    let stolen =
+        world.connector.complete(world.attempt("s2").await, arrival(&query)).await.unwrap_err();
     assert_eq!(stolen.code, ErrorCode::IdpCodeRefused);
     let query = accepted(world.sign_in_to("s1", "ada", "right").await);
     let own = world.attempt("s1").await;
     let forged = Arrival { iss: Some("urn:passerelle:ldap:other".into()), ..arrival(&query) };
-    assert_eq!(world.connector.complete(own.clone(), forged).await.unwrap_err().code, ErrorCode::IdpIssWrong);
+    assert_eq!(
+        world.connector.complete(own.clone(), forged).await.unwrap_err().code,
+        ErrorCode::IdpIssWrong
+    );
     let bare = Arrival { iss: None, ..arrival(&query) };
-    assert_eq!(world.connector.complete(own.clone(), bare).await.unwrap_err().code, ErrorCode::IdpIssMissing);
+    assert_eq!(
+        world.connector.complete(own.clone(), bare).await.unwrap_err().code,
+        ErrorCode::IdpIssMissing
+    );
     let high = Attempt { level: Level::Eidas2, ..own };
-    assert_eq!(world.connector.complete(high, arrival(&query)).await.unwrap_err().code, ErrorCode::AcrTooLow);
+    assert_eq!(
+        world.connector.complete(high, arrival(&query)).await.unwrap_err().code,
+        ErrorCode::AcrTooLow
+    );
 }
 
 #[test]
@@ -382,8 +472,14 @@ async fn an_examined_directory_is_told_in_words_and_without_anybodys_values() {
     assert_eq!(said.iter().filter(presence).count(), 2, "the base entry and anybody: {said:?}");
     world.directory.script.lock().unwrap().search = Some(32);
     let found = world.connector.examine(&examination).await;
-    assert_eq!(found.iter().find(|finding| finding.verdict == Verdict::Fault).map(|finding| finding.name), Some("base-dn"));
+    assert_eq!(
+        found.iter().find(|finding| finding.verdict == Verdict::Fault).map(|finding| finding.name),
+        Some("base-dn")
+    );
     world.directory.script.lock().unwrap().noise = Some(vec![0x30, 0x03, 0x02, 0x01, 0x01]);
     let found = world.connector.examine(&examination).await;
-    assert!(found.iter().any(|finding| finding.name == "account" && finding.verdict == Verdict::Fault), "{found:?}");
+    assert!(
+        found.iter().any(|finding| finding.name == "account" && finding.verdict == Verdict::Fault),
+        "{found:?}"
+    );
 }

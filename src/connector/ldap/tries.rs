@@ -70,7 +70,11 @@ mod tests {
     const MINUTE: Duration = Duration::from_secs(60);
 
     fn tries() -> Tries {
-        Tries::new(3, MINUTE, &Env::new(Arc::new(HandClock::default()), Arc::new(SeededEntropy::new(1))))
+        Tries::new(
+            3,
+            MINUTE,
+            &Env::new(Arc::new(HandClock::default()), Arc::new(SeededEntropy::new(1))),
+        )
     }
 
     #[test]
@@ -80,7 +84,11 @@ mod tests {
             assert_eq!(tries.count("ada", now), Ok(()), "{round}");
         }
         for _ in 0..2 {
-            assert_eq!(tries.count("ada", now), Err(MINUTE), "and what was turned away was not counted");
+            assert_eq!(
+                tries.count("ada", now),
+                Err(MINUTE),
+                "and what was turned away was not counted"
+            );
         }
         assert_eq!(tries.count("bob", now), Ok(()), "each for itself");
         now = now + MINUTE / 2;
@@ -88,7 +96,11 @@ mod tests {
         now = now + MINUTE / 2;
         assert_eq!((tries.count("ada", now), tries.count("ada", now)), (Ok(()), Err(MINUTE)));
         now = now + MINUTE * 100;
-        assert_eq!((0..5).filter(|_| tries.count("ada", now).is_ok()).count(), 3, "patience earns no more than the start");
+        assert_eq!(
+            (0..5).filter(|_| tries.count("ada", now).is_ok()).count(),
+            3,
+            "patience earns no more than the start"
+        );
     }
 
     #[test]
@@ -107,7 +119,8 @@ mod tests {
         for name in 0..20_000 {
             let _counted = tries.count(&format!("made up {name}"), now);
         }
-        let locked = (0..1000).filter(|name| tries.count(&format!("real {name}"), now).is_err()).count();
+        let locked =
+            (0..1000).filter(|name| tries.count(&format!("real {name}"), now).is_err()).count();
         assert!(locked < 20, "{locked} of 1000");
     }
 

@@ -18,7 +18,12 @@ pub async fn examine(connector: &Oauth2Connector, examination: &Examination) -> 
     let kind = &connector.kind;
     let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
     let trust = Trust { ca: connector.authorities.as_ref().map(Authorities::pem), identity: None };
-    let guard = match Guard::keeping_certificates(schemes, &kind.internal_hosts, CallLimits::DEFAULT, trust) {
+    let guard = match Guard::keeping_certificates(
+        schemes,
+        &kind.internal_hosts,
+        CallLimits::DEFAULT,
+        trust,
+    ) {
         Ok(guard) => guard,
         Err(fault) => return vec![unreached("reachable", "the provider", &fault)],
     };
@@ -27,7 +32,9 @@ pub async fn examine(connector: &Oauth2Connector, examination: &Examination) -> 
         // Of a token endpoint a GET is refused, and that is an answer.
         see(connector, &guard, &token, "its token endpoint", &mut hosts, &mut findings).await;
     }
-    if let Some(told) = see(connector, &guard, &connector.userinfo, "its userinfo", &mut hosts, &mut findings).await {
+    if let Some(told) =
+        see(connector, &guard, &connector.userinfo, "its userinfo", &mut hosts, &mut findings).await
+    {
         findings.push(userinfo(told.answer.status().as_u16()));
     }
     findings.push(authentication(connector, &guard, examination).await);
@@ -62,15 +69,37 @@ fn userinfo(status: u16) -> Finding {
     const NAME: &str = "userinfo";
     let mend = "is endpoints.userinfo where this provider tells of a person with an access token?";
     match status {
-        200..=299 => Finding::fault(NAME, "it answers without an access token, so that it can't be about the person", mend),
-        300..=399 => Finding::fault(NAME, format!("it answers with status {status}, and redirects are never followed"), mend),
-        400 | 401 | 403 => Finding::ok(NAME, format!("it refuses whoever has no access token (status {status})")),
-        500.. => Finding::fault(NAME, format!("it answers with status {status}"), "is the provider well?"),
-        _ => Finding::warning(NAME, format!("without an access token it answers with status {status}"), mend),
+        200..=299 => Finding::fault(
+            NAME,
+            "it answers without an access token, so that it can't be about the person",
+            mend,
+        ),
+        300..=399 => Finding::fault(
+            NAME,
+            format!("it answers with status {status}, and redirects are never followed"),
+            mend,
+        ),
+        400 | 401 | 403 => {
+            Finding::ok(NAME, format!("it refuses whoever has no access token (status {status})"))
+        }
+        500.. => Finding::fault(
+            NAME,
+            format!("it answers with status {status}"),
+            "is the provider well?",
+        ),
+        _ => Finding::warning(
+            NAME,
+            format!("without an access token it answers with status {status}"),
+            mend,
+        ),
     }
 }
 
-async fn authentication(connector: &Oauth2Connector, guard: &Guard, examination: &Examination) -> Finding {
+async fn authentication(
+    connector: &Oauth2Connector,
+    guard: &Guard,
+    examination: &Examination,
+) -> Finding {
     let (kind, env) = (&connector.kind, &connector.env);
     let attempt = Attempt {
         connector: connector.id.clone(),

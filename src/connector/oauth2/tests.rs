@@ -33,11 +33,19 @@ struct World {
 }
 
 fn html() -> Told {
-    Told { status: 200, headers: vec![("content-type", "text/html".into())], body: b"<html>sign in</html>".to_vec() }
+    Told {
+        status: 200,
+        headers: vec![("content-type", "text/html".into())],
+        body: b"<html>sign in</html>".to_vec(),
+    }
 }
 
 fn body(status: u16, body: &str) -> Told {
-    Told { status, headers: vec![("content-type", "application/json".into())], body: body.as_bytes().to_vec() }
+    Told {
+        status,
+        headers: vec![("content-type", "application/json".into())],
+        body: body.as_bytes().to_vec(),
+    }
 }
 
 impl World {
@@ -50,18 +58,25 @@ impl World {
             token: Told::json(
                 &json!({ "access_token": "at-1", "token_type": "bearer", "scope": "read:user", "expires_in": "x" }),
             ),
-            userinfo: Told::json(&json!({ "id": 4242, "login": "ada", "name": "Ada", "email": null, "plan": { "seats": [1] } })),
+            userinfo: Told::json(
+                &json!({ "id": 4242, "login": "ada", "name": "Ada", "email": null, "plan": { "seats": [1] } }),
+            ),
             log: vec![],
         }));
         let shared = Arc::clone(&script);
         let server = FakeServer::start(move |asked| {
             let mut script = shared.lock().unwrap();
-            let told = if asked.target == "/token" { script.token.clone() } else { script.userinfo.clone() };
+            let told = if asked.target == "/token" {
+                script.token.clone()
+            } else {
+                script.userinfo.clone()
+            };
             script.log.push(asked);
             told
         })
         .await;
-        let connector = connector(&server.base(), more, "internal_hosts = [\"127.0.0.1\"]").unwrap();
+        let connector =
+            connector(&server.base(), more, "internal_hosts = [\"127.0.0.1\"]").unwrap();
         Self { script, connector, server }
     }
 
@@ -90,7 +105,11 @@ impl World {
         self.arrive(self.attempt().await, arrival()).await
     }
 
-    async fn arrive(&self, attempt: Attempt, arrival: Arrival) -> Result<Authentication, ErrorCode> {
+    async fn arrive(
+        &self,
+        attempt: Attempt,
+        arrival: Arrival,
+    ) -> Result<Authentication, ErrorCode> {
         self.connector.complete(attempt, arrival).await.map_err(|fault| {
             for secret in ["at-1", "c-1", SECRET, "4242", "Ada", "the state"] {
                 assert!(!fault.detail.contains(secret), "{secret} leaks: {}", fault.detail);
@@ -125,7 +144,10 @@ fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, 
     );
     let file: ConnectorFile = toml::from_str(&text).unwrap();
     let ConnectorKind::Oauth2(kind) = &file.kind else { panic!("not oauth2") };
-    let env = Env::new(Arc::new(HandClock::at(Timestamp::from_seconds(NOW))), Arc::new(SeededEntropy::new(3)));
+    let env = Env::new(
+        Arc::new(HandClock::at(Timestamp::from_seconds(NOW))),
+        Arc::new(SeededEntropy::new(3)),
+    );
     let keys = Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
     let means = Means {
         env,
@@ -198,7 +220,10 @@ async fn the_secret_travels_in_the_header_where_basic_is_registered() {
     let world = World::with("token_endpoint_auth_method = \"client_secret_basic\"").await;
     world.complete().await.unwrap();
     let script = world.script();
-    assert!(script.log[0].head.contains("authorization: Basic ") && !script.log[0].body.contains("client_secret"));
+    assert!(
+        script.log[0].head.contains("authorization: Basic ")
+            && !script.log[0].body.contains("client_secret")
+    );
 }
 
 #[tokio::test]
@@ -219,8 +244,15 @@ async fn the_browser_leaves_with_state_pkce_and_what_asks_for_a_fresh_login() {
         ("state", "the state"),
         ("tenant", "1"),
     ]);
-    assert_eq!(pairs(url.query().unwrap()), expected, "nothing of the person, and prompt without being asked");
-    assert_eq!((left.issuer.as_str(), left.client_id.as_str(), left.iss_expected), ("https://hosting.example", "hub", false));
+    assert_eq!(
+        pairs(url.query().unwrap()),
+        expected,
+        "nothing of the person, and prompt without being asked"
+    );
+    assert_eq!(
+        (left.issuer.as_str(), left.client_id.as_str(), left.iss_expected),
+        ("https://hosting.example", "hub", false)
+    );
 }
 
 #[tokio::test]
@@ -229,16 +261,32 @@ async fn every_unfit_token_answer_is_refused_with_its_own_code() {
     let token = |answer: Value| Told::json(&answer);
     let table = [
         ("html", html(), ErrorCode::IdpTokenAnswer),
-        ("form-encoded", body(200, "access_token=at-1&token_type=bearer"), ErrorCode::IdpTokenAnswer),
+        (
+            "form-encoded",
+            body(200, "access_token=at-1&token_type=bearer"),
+            ErrorCode::IdpTokenAnswer,
+        ),
         ("huge", body(200, &" ".repeat(2 << 20)), ErrorCode::IdpTooLarge),
-        ("no_access_token", token(json!({ "token_type": "bearer" })), ErrorCode::IdpAccessTokenMissing),
-        ("empty_access_token", token(json!({ "access_token": "", "token_type": "bearer" })), ErrorCode::IdpAccessTokenMissing),
+        (
+            "no_access_token",
+            token(json!({ "token_type": "bearer" })),
+            ErrorCode::IdpAccessTokenMissing,
+        ),
+        (
+            "empty_access_token",
+            token(json!({ "access_token": "", "token_type": "bearer" })),
+            ErrorCode::IdpAccessTokenMissing,
+        ),
         (
             "access_token_is_no_text",
             token(json!({ "access_token": 1, "token_type": "bearer" })),
             ErrorCode::IdpAccessTokenMissing,
         ),
-        ("mac_token", token(json!({ "access_token": "at-1", "token_type": "mac" })), ErrorCode::IdpTokenType),
+        (
+            "mac_token",
+            token(json!({ "access_token": "at-1", "token_type": "mac" })),
+            ErrorCode::IdpTokenType,
+        ),
         ("no_token_type", token(json!({ "access_token": "at-1" })), ErrorCode::IdpTokenAnswer),
         (
             "two_access_tokens",
@@ -247,7 +295,11 @@ async fn every_unfit_token_answer_is_refused_with_its_own_code() {
         ),
         ("refused_code", body(400, r#"{"error":"invalid_grant"}"#), ErrorCode::IdpCodeRefused),
         ("refused_client", body(401, r#"{"error":"invalid_client"}"#), ErrorCode::IdpClientRefused),
-        ("refused_code_with_status_200", token(json!({ "error": "bad_verification_code" })), ErrorCode::IdpCodeRefused),
+        (
+            "refused_code_with_status_200",
+            token(json!({ "error": "bad_verification_code" })),
+            ErrorCode::IdpCodeRefused,
+        ),
         (
             "refused_client_with_status_200",
             token(json!({ "error": "incorrect_client_credentials" })),
@@ -259,7 +311,10 @@ async fn every_unfit_token_answer_is_refused_with_its_own_code() {
     for (attack, told, expected) in table {
         world.script().token = told;
         assert_eq!(world.complete().await.err(), Some(expected), "{attack}");
-        assert!(world.script().log.drain(..).all(|asked| asked.target == "/token"), "{attack}: userinfo was asked");
+        assert!(
+            world.script().log.drain(..).all(|asked| asked.target == "/token"),
+            "{attack}: userinfo was asked"
+        );
     }
 }
 
@@ -272,7 +327,11 @@ async fn every_unfit_userinfo_is_refused_with_its_own_code() {
         ("html", html(), ErrorCode::UserinfoMalformed),
         ("a_list", body(200, "[]"), ErrorCode::UserinfoMalformed),
         ("id_twice", body(200, r#"{"id":1,"id":2}"#), ErrorCode::UserinfoMalformed),
-        ("long", Told::json(&json!({ "id": 1, "name": "x".repeat(64 << 10) })), ErrorCode::UserinfoMalformed),
+        (
+            "long",
+            Told::json(&json!({ "id": 1, "name": "x".repeat(64 << 10) })),
+            ErrorCode::UserinfoMalformed,
+        ),
         ("huge", body(200, &" ".repeat(2 << 20)), ErrorCode::IdpTooLarge),
         ("token_refused", body(401, "{}"), ErrorCode::UserinfoRefused),
         ("down", body(500, "{}"), ErrorCode::IdpStatus),
@@ -291,7 +350,9 @@ async fn every_unfit_userinfo_is_refused_with_its_own_code() {
         world.script().userinfo = told;
         assert_eq!(world.complete().await.err(), Some(expected), "{attack}");
     }
-    for (id, subject) in [(json!("u-1"), "u-1"), (json!(-7), "-7"), (json!(u64::MAX), "18446744073709551615")] {
+    for (id, subject) in
+        [(json!("u-1"), "u-1"), (json!(-7), "-7"), (json!(u64::MAX), "18446744073709551615")]
+    {
         world.script().userinfo = about(id);
         assert_eq!(world.complete().await.unwrap().upstream_subject.reveal(), subject);
     }
@@ -301,12 +362,22 @@ async fn every_unfit_userinfo_is_refused_with_its_own_code() {
 async fn a_mixed_up_or_refused_callback_calls_nobody() {
     let world = World::new().await;
     let attempt = world.attempt().await;
-    let expecting = Attempt { left: Left { iss_expected: true, ..attempt.left.clone() }, ..attempt.clone() };
-    let other = Attempt { left: Left { client_id: "other".into(), ..attempt.left.clone() }, ..attempt.clone() };
+    let expecting =
+        Attempt { left: Left { iss_expected: true, ..attempt.left.clone() }, ..attempt.clone() };
+    let other = Attempt {
+        left: Left { client_id: "other".into(), ..attempt.left.clone() },
+        ..attempt.clone()
+    };
     let from = |iss: &str| Arrival { iss: Some(iss.into()), ..arrival() };
-    let error = |error: &str| Arrival { code: None, error: Some(error.into()), ..Arrival::default() };
+    let error =
+        |error: &str| Arrival { code: None, error: Some(error.into()), ..Arrival::default() };
     let table = [
-        ("iss_of_another_provider", attempt.clone(), from("https://evil.example"), ErrorCode::IdpIssWrong),
+        (
+            "iss_of_another_provider",
+            attempt.clone(),
+            from("https://evil.example"),
+            ErrorCode::IdpIssWrong,
+        ),
         ("announced_iss_missing", expecting, arrival(), ErrorCode::IdpIssMissing),
         ("connector_changed_meanwhile", other, arrival(), ErrorCode::IdpIssWrong),
         ("the_person_refused", attempt.clone(), error("access_denied"), ErrorCode::IdpDenied),
@@ -316,14 +387,22 @@ async fn a_mixed_up_or_refused_callback_calls_nobody() {
             Arrival { error: Some("x".into()), ..from("https://evil.example") },
             ErrorCode::IdpIssWrong,
         ),
-        ("error_with_control_characters", attempt.clone(), error("server\u{1b}[2J"), ErrorCode::IdpError),
+        (
+            "error_with_control_characters",
+            attempt.clone(),
+            error("server\u{1b}[2J"),
+            ErrorCode::IdpError,
+        ),
         ("nothing", attempt.clone(), Arrival::default(), ErrorCode::IdpCallbackMalformed),
     ];
     for (attack, attempt, arrival, expected) in table {
         assert_eq!(world.arrive(attempt, arrival).await.err(), Some(expected), "{attack}");
     }
     assert_eq!(world.server.asked(), 0);
-    assert!(world.arrive(attempt, from("https://hosting.example")).await.is_ok(), "its own iss is welcome");
+    assert!(
+        world.arrive(attempt, from("https://hosting.example")).await.is_ok(),
+        "its own iss is welcome"
+    );
 }
 
 #[tokio::test]
@@ -331,7 +410,8 @@ async fn the_code_goes_to_the_pinned_token_endpoint_only() {
     let world = World::new().await;
     let attempt = world.attempt().await;
     let elsewhere = format!("{}/old-token", world.server.base());
-    let pinned = Attempt { left: Left { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
+    let pinned =
+        Attempt { left: Left { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
     let _refused = world.arrive(pinned, arrival()).await;
     assert!(world.script().log.iter().all(|asked| asked.target == "/old-token"));
 }
@@ -353,7 +433,10 @@ fn an_address_in_the_private_network_is_refused_before_anything_is_sent() {
 #[tokio::test]
 async fn an_examined_provider_is_told_in_words() {
     use crate::connector::finding::Verdict;
-    let examination = Examination { redirect_uri: "https://hub.example/api/v2/callback/hub".into(), needed: vec![] };
+    let examination = Examination {
+        redirect_uri: "https://hub.example/api/v2/callback/hub".into(),
+        needed: vec![],
+    };
     let world = World::new().await;
     world.script().userinfo = body(401, "{}");
     for (token, verdict) in [
@@ -366,20 +449,25 @@ async fn an_examined_provider_is_told_in_words() {
     ] {
         world.script().token = token;
         let found = world.connector.examine(&examination).await;
-        let verdicts: Vec<_> = found.iter().map(|finding| (finding.name, finding.verdict)).collect();
+        let verdicts: Vec<_> =
+            found.iter().map(|finding| (finding.name, finding.verdict)).collect();
         let expected = [
             ("reachable", Verdict::Ok),
             ("certificate", Verdict::Warning),
             ("userinfo", Verdict::Ok),
             ("client-authentication", verdict),
         ];
-        assert_eq!(verdicts, expected, "one host is told of once, and there is no TLS in this test");
+        assert_eq!(
+            verdicts, expected,
+            "one host is told of once, and there is no TLS in this test"
+        );
         let page = include_str!("../../../docs/checking-a-connector.md");
         for Finding { name, what, .. } in &found {
             assert!(page.contains(&format!("| `{name}` |")), "{name} is not explained");
             assert!(!what.contains(SECRET) && !what.contains("at-1"), "{what}");
         }
     }
-    let asked = world.script().log.iter().any(|asked| asked.target == "/token" && asked.method == "POST");
+    let asked =
+        world.script().log.iter().any(|asked| asked.target == "/token" && asked.method == "POST");
     assert!(asked, "the endpoint is asked as a login asks it");
 }

@@ -42,5 +42,7 @@ pub async fn sign(
     });
     let alg = kind.token_endpoint_auth_signing_alg.unwrap_or_default();
     let signed = keys.assertion().sign(alg, "JWT", claims.to_string().as_bytes(), now).await;
-    signed.map(Secret::new).map_err(|fault| ConnectorFault::new(ErrorCode::IdpAssertion, fault.to_string()))
+    signed
+        .map(Secret::new)
+        .map_err(|fault| ConnectorFault::new(ErrorCode::IdpAssertion, fault.to_string()))
 }

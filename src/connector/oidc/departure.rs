@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use openidconnect::core::{CoreAuthPrompt, CoreAuthenticationFlow};
 use openidconnect::{
-    AuthenticationContextClass, CsrfToken, LanguageTag, LoginHint, Nonce, PkceCodeChallenge, PkceCodeVerifier, RedirectUrl, Scope,
+    AuthenticationContextClass, CsrfToken, LanguageTag, LoginHint, Nonce, PkceCodeChallenge,
+    PkceCodeVerifier, RedirectUrl, Scope,
 };
 use url::Url;
 
@@ -26,17 +27,24 @@ const LONGEST_LOGIN_HINT: usize = 256;
 /// Whether the identity provider must be told `prompt=login`: asked for; or it sends no `auth_time`, so that only a
 /// fresh login has a known time; or an age is demanded of an identity provider that does not know `max_age`.
 pub fn asks_login(kind: &OidcKind, reauthenticate: bool, max_age: Option<u64>) -> bool {
-    reauthenticate || kind.auth_time == AuthTimeSource::Callback || (max_age.is_some() && !kind.max_age)
+    reauthenticate
+        || kind.auth_time == AuthTimeSource::Callback
+        || (max_age.is_some() && !kind.max_age)
 }
 
 /// The URL for the browser.
 ///
 /// # Errors
 /// `Internal`, when what the hub itself made up is malformed.
-pub fn url(provider: &Provider, kind: &OidcKind, agreement: &Agreement, departure: &Departure) -> Result<Url, ConnectorFault> {
+pub fn url(
+    provider: &Provider,
+    kind: &OidcKind,
+    agreement: &Agreement,
+    departure: &Departure,
+) -> Result<Url, ConnectorFault> {
     let internal = |why: &str| ConnectorFault::new(ErrorCode::Internal, why);
-    let redirect_uri =
-        RedirectUrl::new(departure.redirect_uri.clone()).map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
+    let redirect_uri = RedirectUrl::new(departure.redirect_uri.clone())
+        .map_err(|_| internal("the hub's own redirect_uri is not a URL"))?;
     // RFC 7636, 4.1. The crate panics on another length.
     if !(43..=128).contains(&departure.verifier.reveal().len()) {
         return Err(internal("the hub's own PKCE verifier has a wrong length"));
@@ -45,7 +53,11 @@ pub fn url(provider: &Provider, kind: &OidcKind, agreement: &Agreement, departur
     let (state, nonce) = (departure.state.clone(), departure.nonce.clone());
     let mut request = provider
         .client
-        .authorize_url(CoreAuthenticationFlow::AuthorizationCode, || CsrfToken::new(state), || Nonce::new(nonce))
+        .authorize_url(
+            CoreAuthenticationFlow::AuthorizationCode,
+            || CsrfToken::new(state),
+            || Nonce::new(nonce),
+        )
         .set_redirect_uri(Cow::Owned(redirect_uri))
         .set_pkce_challenge(PkceCodeChallenge::from_code_verifier_sha256(&verifier));
     // The crate adds `openid` itself.
@@ -61,7 +73,10 @@ pub fn url(provider: &Provider, kind: &OidcKind, agreement: &Agreement, departur
     if let Some(seconds) = departure.max_age.filter(|_| kind.max_age) {
         request = request.set_max_age(Duration::from_secs(seconds));
     }
-    let hint = departure.login_hint.as_ref().filter(|hint| kind.login_hint && hint.chars().count() <= LONGEST_LOGIN_HINT);
+    let hint = departure
+        .login_hint
+        .as_ref()
+        .filter(|hint| kind.login_hint && hint.chars().count() <= LONGEST_LOGIN_HINT);
     if let Some(hint) = hint {
         request = request.set_login_hint(LoginHint::new(hint.clone()));
     }

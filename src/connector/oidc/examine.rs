@@ -29,12 +29,20 @@ pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Find
     let kind = &upstream.kind;
     let schemes = if kind.insecure_http { Schemes::HttpToo } else { Schemes::HttpsOnly };
     let trust = Trust { ca: upstream.authorities.as_ref().map(Authorities::pem), identity: None };
-    let guard = match Guard::keeping_certificates(schemes, &kind.internal_hosts, CallLimits::DEFAULT, trust) {
+    let guard = match Guard::keeping_certificates(
+        schemes,
+        &kind.internal_hosts,
+        CallLimits::DEFAULT,
+        trust,
+    ) {
         Ok(guard) => guard,
         Err(fault) => return vec![unreached("reachable", "the identity provider", &fault)],
     };
     let mut findings = Vec::new();
-    let Some((provider, announced)) = discovery(upstream, &guard, examination, &mut findings).await else { return findings };
+    let Some((provider, announced)) = discovery(upstream, &guard, examination, &mut findings).await
+    else {
+        return findings;
+    };
     match ask(&guard, provider.jwks_uri.as_str(), &upstream.env).await {
         Ok(told) => {
             if kind.endpoints.is_some() {
@@ -61,19 +69,26 @@ async fn discovery(
     let (kind, secret) = (&upstream.kind, upstream.client_secret.as_ref());
     if kind.endpoints.is_some() {
         let provider = metadata::fetch(kind, secret, guard).await.map(|fetched| fetched.value);
-        let provider = provider.map_err(|fault| findings.push(of_fault("discovery", &fault))).ok()?;
+        let provider =
+            provider.map_err(|fault| findings.push(of_fault("discovery", &fault))).ok()?;
         findings.push(Finding::ok("discovery", "not asked: the endpoints are in the file"));
         return Some((provider, Map::new()));
     }
     let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
     let told = ask(guard, &url, &upstream.env).await;
-    let told = told.map_err(|fault| findings.push(unreached("reachable", "its configuration document", &fault))).ok()?;
+    let told = told
+        .map_err(|fault| {
+            findings.push(unreached("reachable", "its configuration document", &fault))
+        })
+        .ok()?;
     if let Ok(url) = Url::parse(&url) {
         connection::look(&url, &told, findings);
         findings.push(connection::clock(&told));
     }
-    let members = configuration(&told.answer, guard).map_err(|finding| findings.push(finding)).ok()?;
-    if let Some(finding) = other_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str)) {
+    let members =
+        configuration(&told.answer, guard).map_err(|finding| findings.push(finding)).ok()?;
+    if let Some(finding) = other_issuer(&kind.issuer, members.get("issuer").and_then(Value::as_str))
+    {
         findings.push(finding);
         return None;
     }
@@ -95,31 +110,60 @@ fn configuration(answer: &HttpResponse, guard: &Guard) -> Result<Map<String, Val
         "is the issuer in the file the identity provider's own, path included?",
     )?;
     json::parse_object(answer.body()).map_err(|_| {
-        let mend = "ask the identity provider for a JSON object (OpenID Connect Discovery 1.0, 4.2)";
-        Finding::fault("discovery", "the configuration document is not a JSON object in which no member is named twice", mend)
+        let mend =
+            "ask the identity provider for a JSON object (OpenID Connect Discovery 1.0, 4.2)";
+        Finding::fault(
+            "discovery",
+            "the configuration document is not a JSON object in which no member is named twice",
+            mend,
+        )
     })
 }
 
 /// A document that came as it should: no redirect, status 200, no web page.
-fn whole(answer: &HttpResponse, guard: &Guard, name: &'static str, what: &str, mend: &str) -> Result<(), Finding> {
+fn whole(
+    answer: &HttpResponse,
+    guard: &Guard,
+    name: &'static str,
+    what: &str,
+    mend: &str,
+) -> Result<(), Finding> {
     let status = answer.status();
     if status.is_redirection() {
-        let place = answer.headers().get(LOCATION).and_then(|place| place.to_str().ok()).and_then(|place| Url::parse(place).ok());
+        let place = answer
+            .headers()
+            .get(LOCATION)
+            .and_then(|place| place.to_str().ok())
+            .and_then(|place| Url::parse(place).ok());
         let place = match &place {
             None => "another address".to_owned(),
             Some(url) => {
-                let private = if guard.admit(url).is_err() { ", which the hub must not call" } else { "" };
+                let private =
+                    if guard.admit(url).is_err() { ", which the hub must not call" } else { "" };
                 format!("{}{private}", url.host_str().unwrap_or("another address"))
             }
         };
-        let what = format!("instead of {what} there is a redirect to {place}; redirects are never followed");
-        return Err(Finding::fault(name, what, "write the address at which the document itself is"));
+        let what = format!(
+            "instead of {what} there is a redirect to {place}; redirects are never followed"
+        );
+        return Err(Finding::fault(
+            name,
+            what,
+            "write the address at which the document itself is",
+        ));
     }
     if status.as_u16() != 200 {
-        return Err(Finding::fault(name, format!("{what} is answered with status {}", status.as_u16()), mend));
+        return Err(Finding::fault(
+            name,
+            format!("{what} is answered with status {}", status.as_u16()),
+            mend,
+        ));
     }
-    let typed_html =
-        answer.headers().get(CONTENT_TYPE).and_then(|kind| kind.to_str().ok()).is_some_and(|kind| kind.contains("html"));
+    let typed_html = answer
+        .headers()
+        .get(CONTENT_TYPE)
+        .and_then(|kind| kind.to_str().ok())
+        .is_some_and(|kind| kind.contains("html"));
     if typed_html || answer.body().trim_ascii_start().starts_with(b"<") {
         return Err(Finding::fault(name, format!("{what} is a web page (HTML), not JSON"), mend));
     }
@@ -129,7 +173,8 @@ fn whole(answer: &HttpResponse, guard: &Guard, name: &'static str, what: &str, m
 /// Discovery 1.0, 4.3: character for character.
 fn other_issuer(written: &str, named: Option<&str>) -> Option<Finding> {
     let Some(named) = named else {
-        let mend = "ask the identity provider for an issuer there (OpenID Connect Discovery 1.0, 3)";
+        let mend =
+            "ask the identity provider for an issuer there (OpenID Connect Discovery 1.0, 3)";
         return Some(Finding::fault("issuer", "the configuration document names no issuer", mend));
     };
     if named == written {
@@ -137,25 +182,37 @@ fn other_issuer(written: &str, named: Option<&str>) -> Option<Finding> {
     }
     let shown = printable(named, 200);
     let what = if named.trim_end_matches('/') == written.trim_end_matches('/') {
-        format!("the issuer differs by a slash at its end: the file has {written}, the configuration document {shown}")
+        format!(
+            "the issuer differs by a slash at its end: the file has {written}, the configuration document {shown}"
+        )
     } else {
         format!("the issuer differs: the file has {written}, the configuration document {shown}")
     };
-    Some(Finding::fault("issuer", what, format!("if it is the identity provider that you mean, write issuer = \"{shown}\"")))
+    Some(Finding::fault(
+        "issuer",
+        what,
+        format!("if it is the identity provider that you mean, write issuer = \"{shown}\""),
+    ))
 }
 
 fn key_set(answer: &HttpResponse, kind: &OidcKind, announced: &Map<String, Value>) -> Vec<Finding> {
     let status = answer.status().as_u16();
     if status != 200 {
         let mend = "ask the identity provider for its keys at jwks_uri";
-        return vec![Finding::fault("keys", format!("the key set is answered with status {status}"), mend)];
+        return vec![Finding::fault(
+            "keys",
+            format!("the key set is answered with status {status}"),
+            mend,
+        )];
     }
     keys::look(answer.body(), kind, announced)
 }
 
 fn end_session(provider: &Provider) -> Finding {
     match &provider.end_session_endpoint {
-        Some(_) => Finding::ok("end-session", "a logout here can end the identity provider's own session"),
+        Some(_) => {
+            Finding::ok("end-session", "a logout here can end the identity provider's own session")
+        }
         None => Finding::warning(
             "end-session",
             "there is no end_session_endpoint: a logout here leaves the identity provider's own session alone",
@@ -165,7 +222,12 @@ fn end_session(provider: &Provider) -> Finding {
 }
 
 /// Whether it believes who we are, by what a code is worth that nobody issued.
-async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard, examination: &Examination) -> Finding {
+async fn authentication(
+    upstream: &Upstream,
+    provider: &Provider,
+    guard: &Guard,
+    examination: &Examination,
+) -> Finding {
     let (kind, now) = (&upstream.kind, upstream.env.now());
     let attempt = Attempt {
         connector: upstream.id.clone(),
@@ -188,7 +250,8 @@ async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard,
     let assertion = match upstream.assertion(&attempt.left.token_endpoint).await {
         Ok(assertion) => assertion,
         Err(fault) => {
-            let mend = "make the hub's keys (passerelle keys new), and give their folder by --config";
+            let mend =
+                "make the hub's keys (passerelle keys new), and give their folder by --config";
             return Finding::fault(
                 asked::CLIENT_AUTHENTICATION,
                 format!("the hub can't prove who it is: {}", fault.detail),
@@ -200,7 +263,8 @@ async fn authentication(upstream: &Upstream, provider: &Provider, guard: &Guard,
     let mend = match kind.token_endpoint_auth_method {
         UpstreamAuthMethod::PrivateKeyJwt => refused_assertion(kind),
         UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::ClientSecretBasic => {
-            "are client_id, client_secret and token_endpoint_auth_method those registered there?".to_owned()
+            "are client_id, client_secret and token_endpoint_auth_method those registered there?"
+                .to_owned()
         }
     };
     let outcome = exchange::exchange(provider, guard, code, &attempt, assertion).await;
@@ -220,5 +284,4 @@ fn refused_assertion(kind: &OidcKind) -> String {
 }
 
 #[cfg(test)]
-#[path = "examine_tests.rs"]
 mod tests;

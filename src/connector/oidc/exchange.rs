@@ -22,7 +22,10 @@ pub struct Granted {
 /// Returns the parameters of a client assertion (RFC 7521 §4.2); none where the hub has a secret.
 pub fn proof(assertion: Option<Secret<String>>) -> Vec<(&'static str, String)> {
     assertion.map_or_else(Vec::new, |assertion| {
-        vec![("client_assertion_type", assertion::TYPE.to_owned()), ("client_assertion", assertion.into_inner())]
+        vec![
+            ("client_assertion_type", assertion::TYPE.to_owned()),
+            ("client_assertion", assertion.into_inner()),
+        ]
     })
 }
 
@@ -37,12 +40,18 @@ pub async fn exchange(
     attempt: &Attempt,
     assertion: Option<Secret<String>>,
 ) -> Result<Granted, ConnectorFault> {
-    let granted = code_flow::redeem(&provider.client, guard, code, attempt, proof(assertion)).await?;
+    let granted =
+        code_flow::redeem(&provider.client, guard, code, attempt, proof(assertion)).await?;
     match granted.id_token {
-        Some(Value::String(id_token)) => Ok(Granted { access_token: granted.access_token, id_token: Secret::new(id_token) }),
-        Some(_) => Err(ConnectorFault::new(ErrorCode::IdTokenMalformed, "id_token is not a string")),
-        None => {
-            Err(ConnectorFault::new(ErrorCode::IdTokenMissing, "the token answer has no id_token; is the openid scope granted?"))
+        Some(Value::String(id_token)) => {
+            Ok(Granted { access_token: granted.access_token, id_token: Secret::new(id_token) })
         }
+        Some(_) => {
+            Err(ConnectorFault::new(ErrorCode::IdTokenMalformed, "id_token is not a string"))
+        }
+        None => Err(ConnectorFault::new(
+            ErrorCode::IdTokenMissing,
+            "the token answer has no id_token; is the openid scope granted?",
+        )),
     }
 }

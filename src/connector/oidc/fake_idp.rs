@@ -147,7 +147,8 @@ impl Script {
 
     pub fn document(&self, value: &Value) -> Told {
         let mut told = Told::json(value);
-        told.headers.extend(self.cache_control.map(|control| ("cache-control", control.to_owned())));
+        told.headers
+            .extend(self.cache_control.map(|control| ("cache-control", control.to_owned())));
         told
     }
 
@@ -180,7 +181,9 @@ impl World {
         // The server must run before its address is known, the script needs the address: so it is filled in after.
         let shared: Arc<std::sync::OnceLock<Arc<Mutex<Script>>>> = Arc::default();
         let answering = Arc::clone(&shared);
-        let server = FakeServer::start(move |asked| answering.get().unwrap().lock().unwrap().answer(asked)).await;
+        let server =
+            FakeServer::start(move |asked| answering.get().unwrap().lock().unwrap().answer(asked))
+                .await;
         let script = Arc::new(Mutex::new(Script::new(server.base())));
         assert!(shared.set(Arc::clone(&script)).is_ok());
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
@@ -193,7 +196,9 @@ impl World {
             guards: Guards::default(),
             codes: crate::connector::one_time::in_memory::codes(),
         };
-        let connector = connector_of(&server.base(), levels, more, "internal_hosts = [\"127.0.0.1\"]", means).unwrap();
+        let connector =
+            connector_of(&server.base(), levels, more, "internal_hosts = [\"127.0.0.1\"]", means)
+                .unwrap();
         Self { script, clock, connector, keys, server }
     }
 
@@ -208,7 +213,12 @@ impl World {
     }
 
     pub fn arrival(&self) -> Arrival {
-        Arrival { code: Some(Secret::new("c-1".into())), iss: Some(self.server.base()), error: None, error_description: None }
+        Arrival {
+            code: Some(Secret::new("c-1".into())),
+            iss: Some(self.server.base()),
+            error: None,
+            error_description: None,
+        }
     }
 
     pub async fn complete(&self) -> Result<Authentication, ErrorCode> {
@@ -226,7 +236,12 @@ impl World {
     }
 }
 
-pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<OidcConnector, ConnectorRefused> {
+pub fn connector(
+    issuer: &str,
+    more: &str,
+    internal: &str,
+    env: Env,
+) -> Result<OidcConnector, ConnectorRefused> {
     let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
     connector_of(
         issuer,
@@ -243,10 +258,15 @@ pub fn connector(issuer: &str, more: &str, internal: &str, env: Env) -> Result<O
     )
 }
 
-const LEVELS: &str =
-    "levels = { lowest = \"eidas1\", highest = \"eidas2\" }\nacr = { eidas1 = [\"low\"], eidas2 = [\"substantial\"] }";
+const LEVELS: &str = "levels = { lowest = \"eidas1\", highest = \"eidas2\" }\nacr = { eidas1 = [\"low\"], eidas2 = [\"substantial\"] }";
 
-fn connector_of(issuer: &str, levels: &str, more: &str, internal: &str, means: Means) -> Result<OidcConnector, ConnectorRefused> {
+fn connector_of(
+    issuer: &str,
+    levels: &str,
+    more: &str,
+    internal: &str,
+    means: Means,
+) -> Result<OidcConnector, ConnectorRefused> {
     let with_secret = !more.contains("private_key_jwt");
     let secret = if with_secret { "client_secret = { env = \"X\" }" } else { "" };
     let text = format!(
@@ -265,7 +285,13 @@ fn connector_of(issuer: &str, levels: &str, more: &str, internal: &str, means: M
     );
     let file: ConnectorFile = toml::from_str(&text).unwrap();
     let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
-    OidcConnector::new("fake".into(), &file, kind, with_secret.then(|| Secret::new(SECRET.into())), means)
+    OidcConnector::new(
+        "fake".into(),
+        &file,
+        kind,
+        with_secret.then(|| Secret::new(SECRET.into())),
+        means,
+    )
 }
 
 pub fn departure() -> Departure {

@@ -9,7 +9,9 @@ use std::time::Duration;
 
 use chrono::{DateTime, Utc};
 use openidconnect::core::{CoreIdToken, CoreIdTokenClaims};
-use openidconnect::{ClaimsVerificationError, ClientId, IdTokenVerifier, IssuerUrl, JsonWebKeySet, Nonce};
+use openidconnect::{
+    ClaimsVerificationError, ClientId, IdTokenVerifier, IssuerUrl, JsonWebKeySet, Nonce,
+};
 use serde_json::{Map, Value};
 
 use super::keys::ProvenKey;
@@ -40,9 +42,13 @@ pub struct Expected<'a> {
 ///
 /// # Errors
 /// One code for each failed check. `IdTokenKey` means that the key set may be out of date.
-pub fn verify(compact: &str, keys: &VerificationKeys, expected: &Expected<'_>) -> Result<Map<String, Value>, ConnectorFault> {
-    let opened =
-        verify::open_jws(compact, expected.alg, keys).map_err(|fault| ConnectorFault::new(code_of(fault), fault.to_string()))?;
+pub fn verify(
+    compact: &str,
+    keys: &VerificationKeys,
+    expected: &Expected<'_>,
+) -> Result<Map<String, Value>, ConnectorFault> {
+    let opened = verify::open_jws(compact, expected.alg, keys)
+        .map_err(|fault| ConnectorFault::new(code_of(fault), fault.to_string()))?;
     check_required_claims(&opened.claims)?;
     check_times(&opened.claims, expected.now)?;
     check_by_the_crate(compact, &opened, expected)?;
@@ -54,7 +60,9 @@ pub fn verify(compact: &str, keys: &VerificationKeys, expected: &Expected<'_>) -
 
 fn code_of(fault: OpenFault) -> ErrorCode {
     match fault {
-        OpenFault::TooLarge | OpenFault::Malformed | OpenFault::Extension => ErrorCode::IdTokenMalformed,
+        OpenFault::TooLarge | OpenFault::Malformed | OpenFault::Extension => {
+            ErrorCode::IdTokenMalformed
+        }
         OpenFault::Encrypted => ErrorCode::IdTokenEncryption,
         OpenFault::Algorithm => ErrorCode::IdTokenAlgorithm,
         OpenFault::UnknownKey | OpenFault::AmbiguousKey => ErrorCode::IdTokenKey,
@@ -67,8 +75,10 @@ type TypeCheck = fn(&Value) -> bool;
 
 /// Core, 2: the claims that every ID token has. The fault names the claim, and never its value.
 fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorFault> {
-    let is_audience =
-        |value: &Value| value.is_string() || value.as_array().is_some_and(|names| names.iter().all(Value::is_string));
+    let is_audience = |value: &Value| {
+        value.is_string()
+            || value.as_array().is_some_and(|names| names.iter().all(Value::is_string))
+    };
     let required: [(&str, TypeCheck); 5] = [
         ("iss", Value::is_string),
         ("sub", Value::is_string),
@@ -78,7 +88,9 @@ fn check_required_claims(claims: &Map<String, Value>) -> Result<(), ConnectorFau
     ];
     let fault = required.iter().find_map(|(name, has_type)| match claims.get(*name) {
         None => Some(format!("the required claim {name} is missing")),
-        Some(value) if !has_type(value) => Some(format!("the required claim {name} is of the wrong type")),
+        Some(value) if !has_type(value) => {
+            Some(format!("the required claim {name} is of the wrong type"))
+        }
         Some(_) => None,
     });
     fault.map_or(Ok(()), |what| Err(ConnectorFault::new(ErrorCode::IdTokenMalformed, what)))
@@ -119,7 +131,9 @@ const TYPED_CLAIMS: [&str; 29] = [
 
 /// Names the standard claims without which the crate takes the token.
 fn claims_of_wrong_type(claims: &Map<String, Value>) -> String {
-    let readable = |claims: Map<String, Value>| serde_json::from_value::<CoreIdTokenClaims>(Value::Object(claims)).is_ok();
+    let readable = |claims: Map<String, Value>| {
+        serde_json::from_value::<CoreIdTokenClaims>(Value::Object(claims)).is_ok()
+    };
     let culprit = TYPED_CLAIMS.iter().find(|name| {
         let mut without = claims.clone();
         // A claim in another language counts with the one that it translates (Core, 5.2).
@@ -145,12 +159,20 @@ fn check_times(claims: &Map<String, Value>, now: Timestamp) -> Result<(), Connec
 }
 
 /// `iss`, `aud` (no second audience), `exp`, `nonce`, `typ`, `cty`, and the presence of all required claims.
-fn check_by_the_crate(compact: &str, opened: &Opened, expected: &Expected<'_>) -> Result<(), ConnectorFault> {
-    let malformed = || ConnectorFault::new(ErrorCode::IdTokenMalformed, claims_of_wrong_type(&opened.claims));
+fn check_by_the_crate(
+    compact: &str,
+    opened: &Opened,
+    expected: &Expected<'_>,
+) -> Result<(), ConnectorFault> {
+    let malformed =
+        || ConnectorFault::new(ErrorCode::IdTokenMalformed, claims_of_wrong_type(&opened.claims));
     let token = CoreIdToken::from_str(compact).map_err(|_| malformed())?;
-    let key = ProvenKey::of(compact, opened.header.get("kid").and_then(Value::as_str), expected.alg);
+    let key =
+        ProvenKey::of(compact, opened.header.get("kid").and_then(Value::as_str), expected.alg);
     let alg = key.alg();
-    let lenient_now = i64::try_from((expected.now - TOLERANCE).millis()).ok().and_then(DateTime::from_timestamp_millis);
+    let lenient_now = i64::try_from((expected.now - TOLERANCE).millis())
+        .ok()
+        .and_then(DateTime::from_timestamp_millis);
     let lenient_now = lenient_now.unwrap_or(DateTime::<Utc>::MAX_UTC);
     let verifier = IdTokenVerifier::new_public_client(
         ClientId::new(expected.client_id.to_owned()),
@@ -160,42 +182,61 @@ fn check_by_the_crate(compact: &str, opened: &Opened, expected: &Expected<'_>) -
     .set_allowed_algs([alg])
     .set_time_fn(move || lenient_now);
     // The crate's message repeats what the token says; only the kind of failure goes on.
-    token.claims(&verifier, &Nonce::new(expected.nonce.to_owned())).map(|_| ()).map_err(|error| match error {
-        ClaimsVerificationError::InvalidIssuer(_) => {
-            ConnectorFault::new(ErrorCode::IdTokenIssuer, "iss is not the connector's issuer")
+    token.claims(&verifier, &Nonce::new(expected.nonce.to_owned())).map(|_| ()).map_err(|error| {
+        match error {
+            ClaimsVerificationError::InvalidIssuer(_) => {
+                ConnectorFault::new(ErrorCode::IdTokenIssuer, "iss is not the connector's issuer")
+            }
+            ClaimsVerificationError::InvalidAudience(_) => {
+                ConnectorFault::new(ErrorCode::IdTokenAudience, "aud is not our client_id alone")
+            }
+            ClaimsVerificationError::InvalidNonce(_) => {
+                ConnectorFault::new(ErrorCode::IdTokenNonce, "nonce is missing or not the one sent")
+            }
+            ClaimsVerificationError::Expired(_) => {
+                ConnectorFault::new(ErrorCode::IdTokenExpired, "it has expired")
+            }
+            ClaimsVerificationError::SignatureVerification(_) => ConnectorFault::new(
+                ErrorCode::IdTokenSignature,
+                "the signature could not be attributed to one key",
+            ),
+            _ => ConnectorFault::new(
+                ErrorCode::IdTokenMalformed,
+                "its typ or cty is not that of an ID token",
+            ),
         }
-        ClaimsVerificationError::InvalidAudience(_) => {
-            ConnectorFault::new(ErrorCode::IdTokenAudience, "aud is not our client_id alone")
-        }
-        ClaimsVerificationError::InvalidNonce(_) => {
-            ConnectorFault::new(ErrorCode::IdTokenNonce, "nonce is missing or not the one sent")
-        }
-        ClaimsVerificationError::Expired(_) => ConnectorFault::new(ErrorCode::IdTokenExpired, "it has expired"),
-        ClaimsVerificationError::SignatureVerification(_) => {
-            ConnectorFault::new(ErrorCode::IdTokenSignature, "the signature could not be attributed to one key")
-        }
-        _ => ConnectorFault::new(ErrorCode::IdTokenMalformed, "its typ or cty is not that of an ID token"),
     })
 }
 
 /// Core, 3.1.3.7, 5: an authorized party, where named, is us.
-fn check_authorized_party(claims: &Map<String, Value>, client_id: &str) -> Result<(), ConnectorFault> {
+fn check_authorized_party(
+    claims: &Map<String, Value>,
+    client_id: &str,
+) -> Result<(), ConnectorFault> {
     match claims.get("azp") {
-        Some(azp) if azp != client_id => Err(ConnectorFault::new(ErrorCode::IdTokenAzp, "azp is not our client_id")),
+        Some(azp) if azp != client_id => {
+            Err(ConnectorFault::new(ErrorCode::IdTokenAzp, "azp is not our client_id"))
+        }
         _ => Ok(()),
     }
 }
 
 /// Core, 3.1.3.8: the left half of the access token's SHA-256 (ES256 and RS256 both hash with it). Stops an access
 /// token of somebody else that is slipped in beside a good ID token.
-fn check_access_token_hash(claims: &Map<String, Value>, access_token: &Secret<String>) -> Result<(), ConnectorFault> {
+fn check_access_token_hash(
+    claims: &Map<String, Value>,
+    access_token: &Secret<String>,
+) -> Result<(), ConnectorFault> {
     let Some(sent) = claims.get("at_hash") else { return Ok(()) };
     let hash = digest::sha256(access_token.reveal().as_bytes());
     let half = hash.first_chunk::<16>().map(|half| digest::base64url(half));
     if sent.as_str() == half.as_deref() {
         Ok(())
     } else {
-        Err(ConnectorFault::new(ErrorCode::IdTokenAtHash, "at_hash is not that of the access token"))
+        Err(ConnectorFault::new(
+            ErrorCode::IdTokenAtHash,
+            "at_hash is not that of the access token",
+        ))
     }
 }
 
@@ -203,7 +244,10 @@ fn check_access_token_hash(claims: &Map<String, Value>, access_token: &Secret<St
 fn check_subject(claims: &Map<String, Value>) -> Result<(), ConnectorFault> {
     match claims.get("sub").and_then(Value::as_str) {
         Some(sub) if (1..=255).contains(&sub.len()) => Ok(()),
-        _ => Err(ConnectorFault::new(ErrorCode::IdTokenSubject, "sub is empty, or longer than 255 characters")),
+        _ => Err(ConnectorFault::new(
+            ErrorCode::IdTokenSubject,
+            "sub is empty, or longer than 255 characters",
+        )),
     }
 }
 
@@ -246,7 +290,9 @@ pub fn authenticated_at(
         (false, None) => None,
     };
     match oldest {
-        Some(oldest) if auth_time < oldest - TOLERANCE => Err(not_again(auth_time, attempt, asked_login)),
+        Some(oldest) if auth_time < oldest - TOLERANCE => {
+            Err(not_again(auth_time, attempt, asked_login))
+        }
         // A clock that is ahead, within the tolerance, must not date the authentication in the future.
         _ => Ok(auth_time.min(now)),
     }
@@ -260,10 +306,13 @@ pub fn unlisted_acr(value: &str, agreement: &Agreement) -> ConnectorFault {
         format!("acr \"{}\"", code_flow::printable(value, 64))
     };
     let advice = match agreement.assumed {
-        Some(_) => "assumed_level counts only where none is returned; list the value, or set ignore_acr = true",
+        Some(_) => {
+            "assumed_level counts only where none is returned; list the value, or set ignore_acr = true"
+        }
         None => "list the value, if it stands for a level",
     };
-    let what = format!("it returned {shown}, which the connector's [acr] table does not list; {advice}");
+    let what =
+        format!("it returned {shown}, which the connector's [acr] table does not list; {advice}");
     ConnectorFault::new(LevelFault::Unlisted.code(), what)
 }
 
@@ -290,10 +339,21 @@ mod tests {
             left: left(),
         };
         let now = OPENED + Duration::from_secs(5);
-        for (auth_time, expected) in [(0, Ok(0)), (5, Ok(5)), (45, Ok(5)), (65, Ok(5)), (66, Err(ErrorCode::IdTokenAuthTime))] {
+        for (auth_time, expected) in [
+            (0, Ok(0)),
+            (5, Ok(5)),
+            (45, Ok(5)),
+            (65, Ok(5)),
+            (66, Err(ErrorCode::IdTokenAuthTime)),
+        ] {
             let claims = json!({ "auth_time": OPENED.seconds() + auth_time });
-            let at = authenticated_at(claims.as_object().unwrap(), &attempt, true, now).map_err(|fault| fault.code);
-            assert_eq!(at, expected.map(|seconds| OPENED + Duration::from_secs(seconds)), "{auth_time}");
+            let at = authenticated_at(claims.as_object().unwrap(), &attempt, true, now)
+                .map_err(|fault| fault.code);
+            assert_eq!(
+                at,
+                expected.map(|seconds| OPENED + Duration::from_secs(seconds)),
+                "{auth_time}"
+            );
         }
     }
 }

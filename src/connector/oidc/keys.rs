@@ -24,22 +24,38 @@ use crate::token::verify::{MAX_KEYS, VerificationKeys};
 ///
 /// # Errors
 /// It can't be had, is no key set, is far too long a one, or holds no key that could verify anything.
-pub async fn fetch(jwks_uri: &Url, guard: &Guard) -> Result<Fetched<VerificationKeys>, ConnectorFault> {
+pub async fn fetch(
+    jwks_uri: &Url,
+    guard: &Guard,
+) -> Result<Fetched<VerificationKeys>, ConnectorFault> {
     let answer = metadata::get(guard, jwks_uri.as_str()).await?;
     let unusable = |why: &str| ConnectorFault::new(ErrorCode::IdpKeys, why);
-    let keys =
-        VerificationKeys::from_jwks(answer.body()).map_err(|_| unusable("it is not a JWK Set without repeated members"))?;
+    let keys = VerificationKeys::from_jwks(answer.body())
+        .map_err(|_| unusable("it is not a JWK Set without repeated members"))?;
     let offered = keys.len() + keys.skipped();
     if offered > MAX_KEYS {
-        let why = format!("it holds {offered} keys, and {MAX_KEYS} are the most; those that are out of use should be withdrawn");
+        let why = format!(
+            "it holds {offered} keys, and {MAX_KEYS} are the most; those that are out of use should be withdrawn"
+        );
         return Err(ConnectorFault::new(ErrorCode::IdpKeysTooMany, why));
     }
-    let skipped = keys.skipped_for().map(|(why, count)| format!("{count} {why}")).collect::<Vec<_>>().join(", ");
+    let skipped = keys
+        .skipped_for()
+        .map(|(why, count)| format!("{count} {why}"))
+        .collect::<Vec<_>>()
+        .join(", ");
     if keys.is_empty() {
-        return Err(unusable(&format!("it holds no public key for ES256 or RS256 signatures, but: {skipped}")));
+        return Err(unusable(&format!(
+            "it holds no public key for ES256 or RS256 signatures, but: {skipped}"
+        )));
     }
     if !skipped.is_empty() {
-        tracing::debug!(host = jwks_uri.host_str(), usable = keys.len(), skipped, "not all keys of a key set are of use");
+        tracing::debug!(
+            host = jwks_uri.host_str(),
+            usable = keys.len(),
+            skipped,
+            "not all keys of a key set are of use"
+        );
     }
     Ok(Fetched { value: keys, life: life_of(answer.headers()) })
 }
@@ -59,13 +75,21 @@ pub struct ProvenKey {
 impl ProvenKey {
     /// For a token that `open_jws` has opened, and its header's `kid`.
     pub fn of(opened_compact: &str, kid: Option<&str>, alg: SigningAlg) -> Self {
-        Self { proven: Some(opened_compact.into()), kid: kid.map(|kid| JsonWebKeyId::new(kid.to_owned())), ..Self::barren(alg) }
+        Self {
+            proven: Some(opened_compact.into()),
+            kid: kid.map(|kid| JsonWebKeyId::new(kid.to_owned())),
+            ..Self::barren(alg)
+        }
     }
 
     fn barren(alg: SigningAlg) -> Self {
         let (kty, alg) = match alg {
-            SigningAlg::ES256 => (CoreJsonWebKeyType::EllipticCurve, CoreJwsSigningAlgorithm::EcdsaP256Sha256),
-            SigningAlg::RS256 => (CoreJsonWebKeyType::RSA, CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256),
+            SigningAlg::ES256 => {
+                (CoreJsonWebKeyType::EllipticCurve, CoreJwsSigningAlgorithm::EcdsaP256Sha256)
+            }
+            SigningAlg::RS256 => {
+                (CoreJsonWebKeyType::RSA, CoreJwsSigningAlgorithm::RsaSsaPkcs1V15Sha256)
+            }
         };
         Self { kid: None, kty, alg, proven: None }
     }
@@ -107,15 +131,26 @@ impl JsonWebKey for ProvenKey {
         message: &[u8],
         signature: &[u8],
     ) -> Result<(), SignatureVerificationError> {
-        let same =
-            self.proven.as_deref().and_then(|compact| compact.rsplit_once('.')).is_some_and(|(proven, proven_signature)| {
-                *alg == self.alg && proven.as_bytes() == message && proven_signature == digest::base64url(signature)
-            });
-        if same { Ok(()) } else { Err(SignatureVerificationError::CryptoError("not the token that was opened".into())) }
+        let same = self.proven.as_deref().and_then(|compact| compact.rsplit_once('.')).is_some_and(
+            |(proven, proven_signature)| {
+                *alg == self.alg
+                    && proven.as_bytes() == message
+                    && proven_signature == digest::base64url(signature)
+            },
+        );
+        if same {
+            Ok(())
+        } else {
+            Err(SignatureVerificationError::CryptoError("not the token that was opened".into()))
+        }
     }
 
     fn hash_bytes(&self, bytes: &[u8], alg: &CoreJwsSigningAlgorithm) -> Result<Vec<u8>, String> {
-        if *alg == self.alg { Ok(digest::sha256(bytes).to_vec()) } else { Err("not this key's algorithm".into()) }
+        if *alg == self.alg {
+            Ok(digest::sha256(bytes).to_vec())
+        } else {
+            Err("not this key's algorithm".into())
+        }
     }
 }
 
@@ -149,7 +184,10 @@ mod tests {
         assert!(key.verify_signature(&es256, b"aGVhZA.Ym9keQ", b"sig").is_ok());
         assert!(key.verify_signature(&es256, b"aGVhZA.Ym9keR", b"sig").is_err());
         assert!(key.verify_signature(&es256, b"aGVhZA.Ym9keQ", b"sih").is_err());
-        assert!(key.verify_signature(&CoreJwsSigningAlgorithm::HmacSha256, b"aGVhZA.Ym9keQ", b"sig").is_err());
+        assert!(
+            key.verify_signature(&CoreJwsSigningAlgorithm::HmacSha256, b"aGVhZA.Ym9keQ", b"sig")
+                .is_err()
+        );
         let secret = ProvenKey::new_symmetric(b"the client secret".to_vec());
         assert!(secret.verify_signature(&CoreJwsSigningAlgorithm::HmacSha256, b"", b"").is_err());
         assert!(secret.verify_signature(&es256, b"", b"").is_err());

@@ -4,13 +4,13 @@
 
 use http::header::ACCEPT;
 use openidconnect::core::{
-    CoreAuthDisplay, CoreClaimName, CoreClaimType, CoreClient, CoreClientAuthMethod, CoreGrantType, CoreJsonWebKey,
-    CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm, CoreResponseMode, CoreResponseType,
-    CoreSubjectIdentifierType,
+    CoreAuthDisplay, CoreClaimName, CoreClaimType, CoreClient, CoreClientAuthMethod, CoreGrantType,
+    CoreJsonWebKey, CoreJweContentEncryptionAlgorithm, CoreJweKeyManagementAlgorithm,
+    CoreResponseMode, CoreResponseType, CoreSubjectIdentifierType,
 };
 use openidconnect::{
-    AdditionalProviderMetadata, AuthType, AuthUrl, ClientId, ClientSecret, HttpRequest, HttpResponse, IssuerUrl, JsonWebKeySet,
-    ProviderMetadata, TokenUrl,
+    AdditionalProviderMetadata, AuthType, AuthUrl, ClientId, ClientSecret, HttpRequest,
+    HttpResponse, IssuerUrl, JsonWebKeySet, ProviderMetadata, TokenUrl,
 };
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
@@ -89,7 +89,8 @@ pub async fn fetch(
         }
         None => {
             // Discovery 1.0, 4.1: a terminating slash is removed before the path is appended.
-            let url = format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
+            let url =
+                format!("{}/.well-known/openid-configuration", kind.issuer.trim_end_matches('/'));
             let answer = get(guard, &url).await?;
             let life = life_of(answer.headers());
             discovered = document(&kind.issuer, answer.body())?;
@@ -123,8 +124,9 @@ pub async fn get(guard: &Guard, url: &str) -> Result<HttpResponse, ConnectorFaul
     match answer.status().as_u16() {
         200 => Ok(answer),
         status @ 300..=399 => {
-            let why =
-                format!("a document was answered with status {status}: redirects are not followed, so name the final address");
+            let why = format!(
+                "a document was answered with status {status}: redirects are not followed, so name the final address"
+            );
             Err(ConnectorFault::new(ErrorCode::IdpStatus, why))
         }
         _ => Err(ConnectorFault::of_status("the document's server", &answer)),
@@ -133,13 +135,18 @@ pub async fn get(guard: &Guard, url: &str) -> Result<HttpResponse, ConnectorFaul
 
 fn document(issuer: &str, body: &[u8]) -> Result<Document, ConnectorFault> {
     let unusable = |why: &str| ConnectorFault::new(ErrorCode::IdpDiscovery, why);
-    let members = json::parse_object(body).map_err(|_| unusable("it is not a JSON object without repeated members"))?;
+    let members = json::parse_object(body)
+        .map_err(|_| unusable("it is not a JSON object without repeated members"))?;
     // Discovery 1.0, 4.3: exactly the issuer that was asked for. Stops a document that speaks for somebody else.
     match members.get("issuer").and_then(Value::as_str) {
         Some(named) if named == issuer => {}
         Some(named) => {
             let is_slash = named.trim_end_matches('/') == issuer.trim_end_matches('/');
-            let mend = if is_slash { "; the document's differs by a slash at the end, which belongs to the name" } else { "" };
+            let mend = if is_slash {
+                "; the document's differs by a slash at the end, which belongs to the name"
+            } else {
+                ""
+            };
             let why = format!("the connector's file says {issuer}{mend}");
             return Err(ConnectorFault::new(ErrorCode::IdpIssuerMismatch, why));
         }
@@ -171,7 +178,9 @@ impl<'a> Addresses<'a> {
             userinfo: document.userinfo_endpoint().map(|url| url.as_str()),
             jwks: document.jwks_uri(),
             end_session: document.additional_metadata().end_session_endpoint.as_str(),
-            iss_expected: document.additional_metadata().authorization_response_iss_parameter_supported,
+            iss_expected: document
+                .additional_metadata()
+                .authorization_response_iss_parameter_supported,
         })
     }
 
@@ -182,17 +191,26 @@ impl<'a> Addresses<'a> {
         guard: &Guard,
     ) -> Result<Provider, ConnectorFault> {
         let admit = |name: &str, text: &str| -> Result<Url, ConnectorFault> {
-            let url = Url::parse(text)
-                .map_err(|_| ConnectorFault::new(ErrorCode::IdpDiscovery, format!("{name} is not an absolute URL")))?;
+            let url = Url::parse(text).map_err(|_| {
+                ConnectorFault::new(
+                    ErrorCode::IdpDiscovery,
+                    format!("{name} is not an absolute URL"),
+                )
+            })?;
             guard.admit(&url)?;
             Ok(url)
         };
-        let issuer = IssuerUrl::new(kind.issuer.clone())
-            .map_err(|_| ConnectorFault::new(ErrorCode::IdpDiscovery, "the issuer is not an absolute URL"))?;
+        let issuer = IssuerUrl::new(kind.issuer.clone()).map_err(|_| {
+            ConnectorFault::new(ErrorCode::IdpDiscovery, "the issuer is not an absolute URL")
+        })?;
         // The browser goes there, not we; the same rules keep it from `javascript:` and plain http.
         let authorization = admit("authorization_endpoint", self.authorization)?;
         let token = admit("token_endpoint", self.token)?;
-        let client = CoreClient::new(ClientId::new(kind.client_id.clone()), issuer.clone(), JsonWebKeySet::default());
+        let client = CoreClient::new(
+            ClientId::new(kind.client_id.clone()),
+            issuer.clone(),
+            JsonWebKeySet::default(),
+        );
         let client = match client_secret {
             Some(secret) => client.set_client_secret(ClientSecret::new(secret.reveal().clone())),
             None => client,
@@ -200,7 +218,9 @@ impl<'a> Addresses<'a> {
         let client = client
             .set_auth_type(match kind.token_endpoint_auth_method {
                 UpstreamAuthMethod::ClientSecretBasic => AuthType::BasicAuth, // RFC 6749, 2.3.1
-                UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::PrivateKeyJwt => AuthType::RequestBody,
+                UpstreamAuthMethod::ClientSecretPost | UpstreamAuthMethod::PrivateKeyJwt => {
+                    AuthType::RequestBody
+                }
             })
             .set_auth_uri(AuthUrl::from_url(authorization))
             .set_token_uri(TokenUrl::from_url(token));

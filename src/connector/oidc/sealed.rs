@@ -26,8 +26,12 @@ impl Answer {
             alg.map(|alg| Sealing { alg, enc: enc.unwrap_or_default() })
         };
         match self {
-            Self::IdToken => of(kind.id_token_encrypted_response_alg, kind.id_token_encrypted_response_enc),
-            Self::Userinfo => of(kind.userinfo_encrypted_response_alg, kind.userinfo_encrypted_response_enc),
+            Self::IdToken => {
+                of(kind.id_token_encrypted_response_alg, kind.id_token_encrypted_response_enc)
+            }
+            Self::Userinfo => {
+                of(kind.userinfo_encrypted_response_alg, kind.userinfo_encrypted_response_enc)
+            }
         }
     }
 
@@ -46,7 +50,8 @@ impl Answer {
             Self::IdToken => "ID token",
             Self::Userinfo => "userinfo",
         };
-        open_jwe(compact, sealing, keys, now).map_err(|fault| ConnectorFault::new(code_of(fault), format!("{name}: {fault}")))
+        open_jwe(compact, sealing, keys, now)
+            .map_err(|fault| ConnectorFault::new(code_of(fault), format!("{name}: {fault}")))
     }
 }
 

@@ -1,3 +1,9 @@
+mod client;
+mod logout;
+mod peers;
+mod probe;
+mod rotation;
+mod sealed;
 use std::time::Duration;
 
 use josekit::jws::{ES256, HS256, JwsSigner};
@@ -21,12 +27,19 @@ async fn a_sound_login_passes_and_userinfo_wins_over_the_id_token() {
     assert_eq!(world.connector.skew_seconds(), None);
     let proven = world.complete().await.unwrap();
     assert_eq!(proven.upstream_subject.reveal(), "s-1");
-    assert_eq!((proven.level, proven.auth_time.seconds(), proven.amr), (Level::Eidas1, NOW - 5, amr::Told::these(&["pwd"])));
-    assert_eq!(Value::Object(proven.claims), json!({ "email": "from-userinfo@example.org", "given_name": "Ada" }));
+    assert_eq!(
+        (proven.level, proven.auth_time.seconds(), proven.amr),
+        (Level::Eidas1, NOW - 5, amr::Told::these(&["pwd"]))
+    );
+    assert_eq!(
+        Value::Object(proven.claims),
+        json!({ "email": "from-userinfo@example.org", "given_name": "Ada" })
+    );
     assert_eq!(world.connector.skew_seconds(), Some(7));
     let script = world.script();
     let token = script.log.iter().find(|asked| asked.target == "/token").unwrap();
-    let sent: std::collections::BTreeMap<_, _> = url::form_urlencoded::parse(token.body.as_bytes()).into_owned().collect();
+    let sent: std::collections::BTreeMap<_, _> =
+        url::form_urlencoded::parse(token.body.as_bytes()).into_owned().collect();
     let expected = [
         ("client_id", "hub"),
         ("client_secret", SECRET),
@@ -39,12 +52,19 @@ async fn a_sound_login_passes_and_userinfo_wins_over_the_id_token() {
     assert_eq!(sent, expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
     let userinfo = script.log.iter().find(|asked| asked.target == "/userinfo").unwrap();
     assert!(userinfo.head.contains("authorization: Bearer at-1"));
-    assert!(script.log.iter().all(|asked| !asked.head.to_ascii_lowercase().contains(&SECRET.to_ascii_lowercase())));
+    assert!(
+        script
+            .log
+            .iter()
+            .all(|asked| !asked.head.to_ascii_lowercase().contains(&SECRET.to_ascii_lowercase()))
+    );
 }
 
 #[tokio::test]
 async fn the_browser_leaves_with_everything_and_nothing_more() {
-    let world = World::with("scopes = [\"openid\", \"email\"]\nauthorize_params = { kc_idp_hint = \"x\" }").await;
+    let world =
+        World::with("scopes = [\"openid\", \"email\"]\nauthorize_params = { kc_idp_hint = \"x\" }")
+            .await;
     let left = world.connector.begin(departure()).await.unwrap();
     let challenge = digest::base64url(&digest::sha256("v".repeat(43).as_bytes()));
     let expected = [
@@ -61,8 +81,14 @@ async fn the_browser_leaves_with_everything_and_nothing_more() {
         ("tenant", "1"),
         ("ui_locales", "fr en"),
     ];
-    assert_eq!(query_of(&left.url), expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into());
-    assert_eq!((left.issuer, left.client_id.as_str(), left.iss_expected), (world.server.base(), "hub", true));
+    assert_eq!(
+        query_of(&left.url),
+        expected.map(|(name, value)| (name.to_owned(), value.to_owned())).into()
+    );
+    assert_eq!(
+        (left.issuer, left.client_id.as_str(), left.iss_expected),
+        (world.server.base(), "hub", true)
+    );
     assert_eq!(left.token_endpoint, format!("{}/token", world.server.base()));
 }
 
@@ -86,15 +112,21 @@ async fn prompt_max_age_and_hint_are_sent_where_they_mean_something() {
         let acr = if departure.level == Level::Eidas2 { "substantial" } else { "low" };
         let query = query_of(&world.connector.begin(departure).await.unwrap().url);
         let value = |name: &str| query.get(name).map(String::as_str);
-        assert_eq!((value("prompt"), value("max_age"), value("login_hint")), (prompt, max_age, hint));
+        assert_eq!(
+            (value("prompt"), value("max_age"), value("login_hint")),
+            (prompt, max_age, hint)
+        );
         assert_eq!(value("acr_values"), Some(acr));
     }
 }
 
 #[tokio::test]
 async fn amr_is_asked_for_where_the_file_says_so() {
-    for (more, asked) in [("", None), ("request_amr = true", Some(r#"{"id_token":{"amr":{"essential":true}}}"#))] {
-        let query = query_of(&World::with(more).await.connector.begin(departure()).await.unwrap().url);
+    for (more, asked) in
+        [("", None), ("request_amr = true", Some(r#"{"id_token":{"amr":{"essential":true}}}"#))]
+    {
+        let query =
+            query_of(&World::with(more).await.connector.begin(departure()).await.unwrap().url);
         assert_eq!(query.get("claims").map(String::as_str), asked, "{more}");
     }
 }
@@ -103,26 +135,61 @@ async fn amr_is_asked_for_where_the_file_says_so() {
 async fn every_forged_or_unfit_id_token_is_refused_with_its_own_code() {
     type Change = fn(&mut Script);
     let table: [(&str, Change, ErrorCode); 39] = [
-        ("alg_none", |s| s.id_token = Some(json!(unsigned(s, "none"))), ErrorCode::IdTokenAlgorithm),
+        (
+            "alg_none",
+            |s| s.id_token = Some(json!(unsigned(s, "none"))),
+            ErrorCode::IdTokenAlgorithm,
+        ),
         ("hs256_with_client_secret", |s| mac(s, SECRET.as_bytes()), ErrorCode::IdTokenAlgorithm),
-        ("hs256_with_public_key", |s| mac(s, &s.published[0].to_string().into_bytes()), ErrorCode::IdTokenAlgorithm),
-        ("rs256_where_es256_is_registered", |s| s.header["alg"] = json!("RS256"), ErrorCode::IdTokenAlgorithm),
+        (
+            "hs256_with_public_key",
+            |s| mac(s, &s.published[0].to_string().into_bytes()),
+            ErrorCode::IdTokenAlgorithm,
+        ),
+        (
+            "rs256_where_es256_is_registered",
+            |s| s.header["alg"] = json!("RS256"),
+            ErrorCode::IdTokenAlgorithm,
+        ),
         ("wrong_key", |s| s.key = ec_key("k1").0, ErrorCode::IdTokenSignature),
         ("unknown_kid", |s| s.header["kid"] = json!("k9"), ErrorCode::IdTokenKey),
         ("crit", |s| s.header["crit"] = json!(["x"]), ErrorCode::IdTokenMalformed),
-        ("access_token_in_its_place", |s| s.header["typ"] = json!("at+jwt"), ErrorCode::IdTokenMalformed),
+        (
+            "access_token_in_its_place",
+            |s| s.header["typ"] = json!("at+jwt"),
+            ErrorCode::IdTokenMalformed,
+        ),
         ("nested_cty", |s| s.header["cty"] = json!("JWT"), ErrorCode::IdTokenMalformed),
-        ("jwe_where_none_is_registered", |s| s.id_token = Some(json!("e30.a.b.c.d")), ErrorCode::IdTokenEncryption),
+        (
+            "jwe_where_none_is_registered",
+            |s| s.id_token = Some(json!("e30.a.b.c.d")),
+            ErrorCode::IdTokenEncryption,
+        ),
         ("not_a_jwt", |s| s.id_token = Some(json!("abc")), ErrorCode::IdTokenMalformed),
         ("not_a_string", |s| s.id_token = Some(json!({})), ErrorCode::IdTokenMalformed),
         (
             "no_id_token",
-            |s| s.token = Some(Told::json(&json!({ "access_token": "at-1", "token_type": "Bearer" }))),
+            |s| {
+                s.token =
+                    Some(Told::json(&json!({ "access_token": "at-1", "token_type": "Bearer" })))
+            },
             ErrorCode::IdTokenMissing,
         ),
-        ("repeated_claim", |s| s.id_token = Some(json!(repeated_member(s))), ErrorCode::IdTokenMalformed),
-        ("wrong_iss", |s| s.claims["iss"] = json!("https://evil.example"), ErrorCode::IdTokenIssuer),
-        ("iss_with_slash", |s| s.claims["iss"] = json!(format!("{}/", s.base)), ErrorCode::IdTokenIssuer),
+        (
+            "repeated_claim",
+            |s| s.id_token = Some(json!(repeated_member(s))),
+            ErrorCode::IdTokenMalformed,
+        ),
+        (
+            "wrong_iss",
+            |s| s.claims["iss"] = json!("https://evil.example"),
+            ErrorCode::IdTokenIssuer,
+        ),
+        (
+            "iss_with_slash",
+            |s| s.claims["iss"] = json!(format!("{}/", s.base)),
+            ErrorCode::IdTokenIssuer,
+        ),
         ("wrong_aud", |s| s.claims["aud"] = json!("other"), ErrorCode::IdTokenAudience),
         ("second_aud", |s| s.claims["aud"] = json!(["hub", "other"]), ErrorCode::IdTokenAudience),
         ("azp_of_another", |s| s.claims["azp"] = json!("other"), ErrorCode::IdTokenAzp),
@@ -134,16 +201,28 @@ async fn every_forged_or_unfit_id_token_is_refused_with_its_own_code() {
         ("no_iat", |s| without(s, "iat"), ErrorCode::IdTokenMalformed),
         ("from_the_future", |s| s.claims["iat"] = json!(NOW + 61), ErrorCode::IdTokenFuture),
         ("nbf_ahead", |s| s.claims["nbf"] = json!(NOW + 61), ErrorCode::IdTokenNotYet),
-        ("wrong_at_hash", |s| s.claims["at_hash"] = json!(digest::base64url(&[7; 16])), ErrorCode::IdTokenAtHash),
+        (
+            "wrong_at_hash",
+            |s| s.claims["at_hash"] = json!(digest::base64url(&[7; 16])),
+            ErrorCode::IdTokenAtHash,
+        ),
         ("at_hash_not_a_string", |s| s.claims["at_hash"] = json!(1), ErrorCode::IdTokenMalformed),
         ("empty_sub", |s| s.claims["sub"] = json!(""), ErrorCode::IdTokenSubject),
         ("endless_sub", |s| s.claims["sub"] = json!("x".repeat(256)), ErrorCode::IdTokenSubject),
         ("no_sub", |s| without(s, "sub"), ErrorCode::IdTokenMalformed),
         ("no_auth_time", |s| without(s, "auth_time"), ErrorCode::IdTokenAuthTime),
-        ("auth_time_ahead", |s| s.claims["auth_time"] = json!(NOW + 61), ErrorCode::IdTokenAuthTime),
+        (
+            "auth_time_ahead",
+            |s| s.claims["auth_time"] = json!(NOW + 61),
+            ErrorCode::IdTokenAuthTime,
+        ),
         ("unlisted_acr", |s| s.claims["acr"] = json!("eidas1"), ErrorCode::AcrUnlisted),
         ("no_acr", |s| without(s, "acr"), ErrorCode::AcrMissing),
-        ("userinfo_of_another_sub", |s| s.userinfo["sub"] = json!("s-2"), ErrorCode::UserinfoSubject),
+        (
+            "userinfo_of_another_sub",
+            |s| s.userinfo["sub"] = json!("s-2"),
+            ErrorCode::UserinfoSubject,
+        ),
         ("userinfo_without_sub", |s| s.userinfo = json!({}), ErrorCode::UserinfoSubject),
         (
             "signed_userinfo_where_none_is_registered",
@@ -183,7 +262,11 @@ fn without(script: &mut Script, claim: &str) {
 
 fn repeated_member(script: &Script) -> String {
     let claims = script.claims.to_string().replacen('{', "{\"sub\":\"victim\",", 1);
-    let message = format!("{}.{}", digest::base64url(script.header.to_string().as_bytes()), digest::base64url(claims.as_bytes()));
+    let message = format!(
+        "{}.{}",
+        digest::base64url(script.header.to_string().as_bytes()),
+        digest::base64url(claims.as_bytes())
+    );
     let signature = ES256.signer_from_jwk(&script.key).unwrap().sign(message.as_bytes()).unwrap();
     format!("{message}.{}", digest::base64url(&signature))
 }
@@ -215,7 +298,12 @@ async fn reauthentication_must_be_proven_by_auth_time() {
     let again = Attempt { reauthenticate: true, ..attempt.clone() };
     let aged = Attempt { max_age: Some(100), ..attempt };
     let refused = Some(ErrorCode::PromptLoginIgnored);
-    let table = [(&again, NOW - 90, None), (&again, NOW - 91, refused), (&aged, NOW - 190, None), (&aged, NOW - 191, refused)];
+    let table = [
+        (&again, NOW - 90, None),
+        (&again, NOW - 91, refused),
+        (&aged, NOW - 190, None),
+        (&aged, NOW - 191, refused),
+    ];
     for (attempt, auth_time, expected) in table {
         world.script().claims["auth_time"] = json!(auth_time);
         assert_eq!(world.complete_as(attempt.clone()).await.err(), expected, "{auth_time}");
@@ -230,7 +318,10 @@ async fn reauthentication_must_be_proven_by_auth_time() {
 async fn a_callback_of_another_issuer_is_refused_before_anything_is_called() {
     let world = World::new().await;
     let attempt = world.attempt().await;
-    let other = Attempt { left: Left { client_id: "old".into(), ..attempt.left.clone() }, ..attempt.clone() };
+    let other = Attempt {
+        left: Left { client_id: "old".into(), ..attempt.left.clone() },
+        ..attempt.clone()
+    };
     let refusal = |error: &str| Arrival {
         code: None,
         error: Some(error.into()),
@@ -238,13 +329,33 @@ async fn a_callback_of_another_issuer_is_refused_before_anything_is_called() {
         ..world.arrival()
     };
     let table = [
-        ("iss missing", &attempt, Arrival { iss: None, ..world.arrival() }, ErrorCode::IdpIssMissing),
-        ("iss wrong", &attempt, Arrival { iss: Some("https://evil.example".into()), ..world.arrival() }, ErrorCode::IdpIssWrong),
-        ("error of another", &attempt, Arrival { iss: Some("x".into()), ..refusal("access_denied") }, ErrorCode::IdpIssWrong),
+        (
+            "iss missing",
+            &attempt,
+            Arrival { iss: None, ..world.arrival() },
+            ErrorCode::IdpIssMissing,
+        ),
+        (
+            "iss wrong",
+            &attempt,
+            Arrival { iss: Some("https://evil.example".into()), ..world.arrival() },
+            ErrorCode::IdpIssWrong,
+        ),
+        (
+            "error of another",
+            &attempt,
+            Arrival { iss: Some("x".into()), ..refusal("access_denied") },
+            ErrorCode::IdpIssWrong,
+        ),
         ("client changed", &other, world.arrival(), ErrorCode::IdpIssWrong),
         ("denied", &attempt, refusal("access_denied"), ErrorCode::IdpDenied),
         ("error", &attempt, refusal("server_error"), ErrorCode::IdpError),
-        ("nothing", &attempt, Arrival { code: None, ..world.arrival() }, ErrorCode::IdpCallbackMalformed),
+        (
+            "nothing",
+            &attempt,
+            Arrival { code: None, ..world.arrival() },
+            ErrorCode::IdpCallbackMalformed,
+        ),
         (
             "empty code",
             &attempt,
@@ -265,7 +376,8 @@ async fn the_code_goes_to_the_pinned_token_endpoint_only() {
     let world = World::new().await;
     let attempt = world.attempt().await;
     let elsewhere = format!("{}/old-token", world.server.base());
-    let pinned = Attempt { left: Left { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
+    let pinned =
+        Attempt { left: Left { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
     assert_eq!(world.complete_as(pinned).await.err(), Some(ErrorCode::IdpTokenAnswer));
     let script = world.script();
     assert_eq!((script.calls("/old-token"), script.calls("/token")), (1, 0));
@@ -286,9 +398,15 @@ async fn odd_token_and_userinfo_answers_have_their_own_codes() {
         (body(500, "{}"), ErrorCode::IdpStatus),
         (body(302, ""), ErrorCode::IdpStatus),
         (body(200, "[]"), ErrorCode::IdpTokenAnswer),
-        (body(200, r#"{"access_token":"at-1","access_token":"at-2","token_type":"Bearer"}"#), ErrorCode::IdpTokenAnswer),
+        (
+            body(200, r#"{"access_token":"at-1","access_token":"at-2","token_type":"Bearer"}"#),
+            ErrorCode::IdpTokenAnswer,
+        ),
         (body(200, r#"{"access_token":"at-1","id_token":"x"}"#), ErrorCode::IdpTokenAnswer),
-        (body(200, r#"{"access_token":"at-1","token_type":"mac","id_token":"x"}"#), ErrorCode::IdpTokenType),
+        (
+            body(200, r#"{"access_token":"at-1","token_type":"mac","id_token":"x"}"#),
+            ErrorCode::IdpTokenType,
+        ),
         (body(200, &" ".repeat(2 << 20)), ErrorCode::IdpTooLarge),
     ];
     for (number, (told, expected)) in table.into_iter().enumerate() {
@@ -296,7 +414,11 @@ async fn odd_token_and_userinfo_answers_have_their_own_codes() {
         assert_eq!(world.complete().await.err(), Some(expected), "row {number}");
     }
     world.script().token = None;
-    for (status, expected) in [(401, ErrorCode::UserinfoRefused), (500, ErrorCode::IdpStatus), (302, ErrorCode::IdpStatus)] {
+    for (status, expected) in [
+        (401, ErrorCode::UserinfoRefused),
+        (500, ErrorCode::IdpStatus),
+        (302, ErrorCode::IdpStatus),
+    ] {
         world.script().userinfo_status = status;
         assert_eq!(world.complete().await.err(), Some(expected), "{status}");
     }
@@ -305,8 +427,7 @@ async fn odd_token_and_userinfo_answers_have_their_own_codes() {
 #[tokio::test]
 async fn signed_userinfo_is_verified_like_everything_signed() {
     let world = World::with("userinfo_signed_response_alg = \"ES256\"").await;
-    let good =
-        json!({ "iss": world.server.base(), "aud": ["hub"], "sub": "s-1", "exp": NOW + 60, "email": "signed@example.org" });
+    let good = json!({ "iss": world.server.base(), "aud": ["hub"], "sub": "s-1", "exp": NOW + 60, "email": "signed@example.org" });
     let with = |name: &str, value: Value| {
         let mut changed = good.clone();
         changed[name] = value;
@@ -325,30 +446,69 @@ async fn signed_userinfo_is_verified_like_everything_signed() {
         assert_eq!(world.complete().await.err(), expected, "{claims}");
     }
     world.script().userinfo_jwt = None;
-    assert_eq!(world.complete().await.err(), Some(ErrorCode::UserinfoMalformed), "plain where signed is registered");
+    assert_eq!(
+        world.complete().await.err(),
+        Some(ErrorCode::UserinfoMalformed),
+        "plain where signed is registered"
+    );
 }
 
 #[tokio::test]
 async fn discovery_of_another_issuer_or_to_a_private_address_is_refused() {
     type Change = fn(&mut Value);
     let table: [(&str, Change, ErrorCode); 8] = [
-        ("another issuer", |d| d["issuer"] = json!("https://evil.example"), ErrorCode::IdpIssuerMismatch),
-        ("a slash more", |d| d["issuer"] = json!(format!("{}/", d["issuer"].as_str().unwrap())), ErrorCode::IdpIssuerMismatch),
+        (
+            "another issuer",
+            |d| d["issuer"] = json!("https://evil.example"),
+            ErrorCode::IdpIssuerMismatch,
+        ),
+        (
+            "a slash more",
+            |d| d["issuer"] = json!(format!("{}/", d["issuer"].as_str().unwrap())),
+            ErrorCode::IdpIssuerMismatch,
+        ),
         ("no issuer", |d| *d = json!({}), ErrorCode::IdpDiscovery),
-        ("no token endpoint", |d| drop(d.as_object_mut().unwrap().remove("token_endpoint")), ErrorCode::IdpDiscovery),
-        ("metadata service", |d| d["token_endpoint"] = json!("http://169.254.169.254/token"), ErrorCode::IdpAddressForbidden),
-        ("private keys", |d| d["jwks_uri"] = json!("http://10.0.0.1/jwks"), ErrorCode::IdpAddressForbidden),
-        ("user info in userinfo", |d| d["userinfo_endpoint"] = json!("http://a:b@idp.example/"), ErrorCode::IdpAddressForbidden),
-        ("javascript", |d| d["authorization_endpoint"] = json!("javascript:alert(1)"), ErrorCode::IdpAddressForbidden),
+        (
+            "no token endpoint",
+            |d| drop(d.as_object_mut().unwrap().remove("token_endpoint")),
+            ErrorCode::IdpDiscovery,
+        ),
+        (
+            "metadata service",
+            |d| d["token_endpoint"] = json!("http://169.254.169.254/token"),
+            ErrorCode::IdpAddressForbidden,
+        ),
+        (
+            "private keys",
+            |d| d["jwks_uri"] = json!("http://10.0.0.1/jwks"),
+            ErrorCode::IdpAddressForbidden,
+        ),
+        (
+            "user info in userinfo",
+            |d| d["userinfo_endpoint"] = json!("http://a:b@idp.example/"),
+            ErrorCode::IdpAddressForbidden,
+        ),
+        (
+            "javascript",
+            |d| d["authorization_endpoint"] = json!("javascript:alert(1)"),
+            ErrorCode::IdpAddressForbidden,
+        ),
     ];
     for (attack, change, expected) in table {
         let world = World::new().await;
         change(&mut world.script().discovery);
-        assert_eq!(world.connector.begin(departure()).await.err().map(|fault| fault.code), Some(expected), "{attack}");
+        assert_eq!(
+            world.connector.begin(departure()).await.err().map(|fault| fault.code),
+            Some(expected),
+            "{attack}"
+        );
     }
     // The same identity provider, but its host is not named as internal.
     let env = Env::new(Arc::new(HandClock::default()), Arc::new(SeededEntropy::new(1)));
-    assert_eq!(connector("http://127.0.0.1:9", "", "", env.clone()).err().map(|refused| refused.key), Some("kind.oidc.issuer"));
+    assert_eq!(
+        connector("http://127.0.0.1:9", "", "", env.clone()).err().map(|refused| refused.key),
+        Some("kind.oidc.issuer")
+    );
     let by_name = connector("http://localhost:9", "", "", env).unwrap();
     assert_eq!(by_name.warm().await.unwrap_err().code, ErrorCode::IdpAddressForbidden);
 }

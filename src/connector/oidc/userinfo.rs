@@ -30,7 +30,8 @@ pub fn plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorFault> {
     }
     // A compact JWE is five parts, and begins with what `{"` is in base64url (RFC 7516, 3.1).
     if body.starts_with(b"ey") && body.iter().filter(|byte| **byte == b'.').count() == 4 {
-        let why = "it is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
+        let why =
+            "it is encrypted; set userinfo_encrypted_response_alg and userinfo_signed_response_alg";
         return Err(ConnectorFault::new(ErrorCode::UserinfoEncryption, why));
     }
     json::parse_object(body).map_err(|_| {
@@ -44,7 +45,8 @@ pub fn plain(body: &[u8]) -> Result<Map<String, Value>, ConnectorFault> {
 /// # Errors
 /// It is no text.
 pub fn compact(body: &[u8]) -> Result<&str, ConnectorFault> {
-    let text = std::str::from_utf8(body).map_err(|_| ConnectorFault::new(ErrorCode::UserinfoMalformed, "it is not text"))?;
+    let text = std::str::from_utf8(body)
+        .map_err(|_| ConnectorFault::new(ErrorCode::UserinfoMalformed, "it is not text"))?;
     Ok(text.trim())
 }
 
@@ -60,16 +62,22 @@ pub fn signed(
 ) -> Result<Map<String, Value>, ConnectorFault> {
     let claims = verify::open_jws(compact, alg, keys)
         .map_err(|fault| match fault {
-            OpenFault::UnknownKey | OpenFault::AmbiguousKey => ConnectorFault::new(ErrorCode::UserinfoKey, fault.to_string()),
-            OpenFault::Signature | OpenFault::Algorithm => ConnectorFault::new(ErrorCode::UserinfoSignature, fault.to_string()),
-            OpenFault::Encrypted => ConnectorFault::new(ErrorCode::UserinfoEncryption, fault.to_string()),
+            OpenFault::UnknownKey | OpenFault::AmbiguousKey => {
+                ConnectorFault::new(ErrorCode::UserinfoKey, fault.to_string())
+            }
+            OpenFault::Signature | OpenFault::Algorithm => {
+                ConnectorFault::new(ErrorCode::UserinfoSignature, fault.to_string())
+            }
+            OpenFault::Encrypted => {
+                ConnectorFault::new(ErrorCode::UserinfoEncryption, fault.to_string())
+            }
             OpenFault::TooLarge | OpenFault::Malformed | OpenFault::Extension => {
                 ConnectorFault::new(ErrorCode::UserinfoMalformed, fault.to_string())
             }
         })?
         .claims;
-    let names_us =
-        claims.get("iss").is_some_and(|iss| iss == expected.issuer) && verify::names_audience(&claims, expected.client_id);
+    let names_us = claims.get("iss").is_some_and(|iss| iss == expected.issuer)
+        && verify::names_audience(&claims, expected.client_id);
     if !names_us {
         return Err(ConnectorFault::new(
             ErrorCode::UserinfoAudience,
@@ -85,10 +93,17 @@ pub fn signed(
 ///
 /// # Errors
 /// `UserinfoSubject`.
-pub fn check_subject(claims: &Map<String, Value>, id_token: &Map<String, Value>) -> Result<(), ConnectorFault> {
-    let subject = |claims: &Map<String, Value>| claims.get("sub").and_then(Value::as_str).map(str::to_owned);
+pub fn check_subject(
+    claims: &Map<String, Value>,
+    id_token: &Map<String, Value>,
+) -> Result<(), ConnectorFault> {
+    let subject =
+        |claims: &Map<String, Value>| claims.get("sub").and_then(Value::as_str).map(str::to_owned);
     match (subject(claims), subject(id_token)) {
         (Some(one), Some(other)) if one == other => Ok(()),
-        _ => Err(ConnectorFault::new(ErrorCode::UserinfoSubject, "sub is missing or not the ID token's")),
+        _ => Err(ConnectorFault::new(
+            ErrorCode::UserinfoSubject,
+            "sub is missing or not the ID token's",
+        )),
     }
 }

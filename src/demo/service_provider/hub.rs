@@ -62,7 +62,11 @@ impl Hub {
     /// If the HTTP client can't be built: no usable TLS setup on this machine.
     pub fn new() -> Result<Self, reqwest::Error> {
         let no_redirects = reqwest::redirect::Policy::none();
-        let client = reqwest::Client::builder().no_proxy().redirect(no_redirects).timeout(TIME_LIMIT).build()?;
+        let client = reqwest::Client::builder()
+            .no_proxy()
+            .redirect(no_redirects)
+            .timeout(TIME_LIMIT)
+            .build()?;
         Ok(Self { client })
     }
 
@@ -72,8 +76,11 @@ impl Hub {
     /// `Issuer` if the document is another issuer's (Discovery 4.3).
     pub async fn discover(&self, issuer: &str) -> Result<Metadata, HubFault> {
         const WHAT: &str = "configuration document";
-        let body = self.call(WHAT, self.client.get(format!("{issuer}/.well-known/openid-configuration")), None).await?;
-        let metadata: Metadata = serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))?;
+        let body = self
+            .call(WHAT, self.client.get(format!("{issuer}/.well-known/openid-configuration")), None)
+            .await?;
+        let metadata: Metadata =
+            serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))?;
         if metadata.issuer == issuer { Ok(metadata) } else { Err(HubFault::Issuer) }
     }
 
@@ -84,7 +91,11 @@ impl Hub {
     }
 
     /// RFC 6749, 4.1.3, with `client_secret_post` (R201).
-    pub async fn redeem(&self, metadata: &Metadata, form: &[(&str, &str)]) -> Result<Tokens, HubFault> {
+    pub async fn redeem(
+        &self,
+        metadata: &Metadata,
+        form: &[(&str, &str)],
+    ) -> Result<Tokens, HubFault> {
         const WHAT: &str = "token endpoint";
         #[derive(Deserialize)]
         struct Answer {
@@ -93,42 +104,68 @@ impl Hub {
             token_type: String,
         }
         let body = self.call(WHAT, self.posted(&metadata.token_endpoint, form), None).await?;
-        let answer: Answer = serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))?;
+        let answer: Answer =
+            serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))?;
         if !answer.token_type.eq_ignore_ascii_case("bearer") {
             return Err(HubFault::Malformed(WHAT));
         }
         let raw = String::from_utf8_lossy(&body).into_owned();
-        Ok(Tokens { id_token: answer.id_token, access_token: Secret::new(answer.access_token), raw })
+        Ok(Tokens {
+            id_token: answer.id_token,
+            access_token: Secret::new(answer.access_token),
+            raw,
+        })
     }
 
     /// The signed userinfo answer, as it came (R161).
-    pub async fn userinfo(&self, metadata: &Metadata, access_token: &Secret<String>) -> Result<String, HubFault> {
+    pub async fn userinfo(
+        &self,
+        metadata: &Metadata,
+        access_token: &Secret<String>,
+    ) -> Result<String, HubFault> {
         const WHAT: &str = "userinfo endpoint";
-        let request = self.client.get(&metadata.userinfo_endpoint).bearer_auth(access_token.reveal());
+        let request =
+            self.client.get(&metadata.userinfo_endpoint).bearer_auth(access_token.reveal());
         let body = self.call(WHAT, request, Some("application/jwt")).await?;
         String::from_utf8(body).map_err(|_| HubFault::Malformed(WHAT))
     }
 
     /// RFC 7662, 2, with id and secret in the form (R180).
-    pub async fn introspect(&self, metadata: &Metadata, form: &[(&str, &str)]) -> Result<Value, HubFault> {
+    pub async fn introspect(
+        &self,
+        metadata: &Metadata,
+        form: &[(&str, &str)],
+    ) -> Result<Value, HubFault> {
         const WHAT: &str = "introspection endpoint";
-        let endpoint = metadata.introspection_endpoint.as_ref().ok_or(HubFault::Malformed("configuration document"))?;
+        let endpoint = metadata
+            .introspection_endpoint
+            .as_ref()
+            .ok_or(HubFault::Malformed("configuration document"))?;
         let body = self.call(WHAT, self.posted(endpoint, form), Some("application/json")).await?;
         serde_json::from_slice(&body).map_err(|_| HubFault::Malformed(WHAT))
     }
 
     /// What the data provider at this address learns of an access token, as its answer or as what came instead.
-    pub async fn record(&self, data_provider: Option<&str>, access_token: &Secret<String>) -> Option<String> {
+    pub async fn record(
+        &self,
+        data_provider: Option<&str>,
+        access_token: &Secret<String>,
+    ) -> Option<String> {
         const WHAT: &str = "data provider";
         let request = self.client.get(data_provider?).bearer_auth(access_token.reveal());
         let told = self.call(WHAT, request, Some("application/json")).await;
-        let told = told.and_then(|body| serde_json::from_slice::<Value>(&body).map_err(|_| HubFault::Malformed(WHAT)));
+        let told = told.and_then(|body| {
+            serde_json::from_slice::<Value>(&body).map_err(|_| HubFault::Malformed(WHAT))
+        });
         Some(told.map_or_else(|fault| fault.to_string(), |told| format!("{told:#}")))
     }
 
     fn posted(&self, address: &str, form: &[(&str, &str)]) -> reqwest::RequestBuilder {
         let body = form_urlencoded::Serializer::new(String::new()).extend_pairs(form).finish();
-        self.client.post(address).header("content-type", "application/x-www-form-urlencoded").body(body)
+        self.client
+            .post(address)
+            .header("content-type", "application/x-www-form-urlencoded")
+            .body(body)
     }
 
     async fn call(
@@ -150,7 +187,11 @@ impl Hub {
         if status != 200 {
             return Err(HubFault::Status { what, status, detail: oauth_error(&body) });
         }
-        let sent = answer.headers().get("content-type").and_then(|value| value.to_str().ok()).unwrap_or_default();
+        let sent = answer
+            .headers()
+            .get("content-type")
+            .and_then(|value| value.to_str().ok())
+            .unwrap_or_default();
         let sent = sent.split(';').next().unwrap_or_default().trim();
         if media_type.is_some_and(|wanted| !sent.eq_ignore_ascii_case(wanted)) {
             return Err(HubFault::Malformed(what));
@@ -167,7 +208,9 @@ fn oauth_error(body: &[u8]) -> String {
         #[serde(default)]
         error_description: String,
     }
-    let Ok(Error { error, error_description }) = serde_json::from_slice(body) else { return String::new() };
+    let Ok(Error { error, error_description }) = serde_json::from_slice(body) else {
+        return String::new();
+    };
     let description = error_description.trim_end_matches('.');
     if description.is_empty() { format!(": {error}") } else { format!(": {error}, {description}") }
 }

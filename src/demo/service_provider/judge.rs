@@ -14,7 +14,9 @@ use crate::protocol::alg::SigningAlg;
 use crate::protocol::json;
 use crate::token::UpstreamKeys;
 use crate::token::open::{Sealing, UnsealFault, open_jwe};
-use crate::token::verify::{Expiry, OpenFault, Opened, TimeFault, VerificationKeys, check_times, open_jws};
+use crate::token::verify::{
+    Expiry, OpenFault, Opened, TimeFault, VerificationKeys, check_times, open_jws,
+};
 
 /// How far the hub's clock may be from ours.
 const TOLERANCE: Duration = Duration::from_secs(60);
@@ -85,13 +87,19 @@ pub enum Refusal {
 ///
 /// # Errors
 /// The first rule that it breaks.
-pub fn id_token(token: &str, keys: &VerificationKeys, expected: &Expected<'_>, now: Timestamp) -> Result<Proven, Refusal> {
+pub fn id_token(
+    token: &str,
+    keys: &VerificationKeys,
+    expected: &Expected<'_>,
+    now: Timestamp,
+) -> Result<Proven, Refusal> {
     let proven = open(Token::Id, token, keys, expected, now)?;
     if text(&proven, "nonce") != Some(expected.nonce) {
         return Err(Refusal::Nonce); // Core 3.1.3.7, 11: an ID token replayed from another sign-in
     }
     subject(&proven)?;
-    let acr: Option<Level> = proven.jws.claims.get("acr").and_then(|acr| serde_json::from_value(acr.clone()).ok());
+    let acr: Option<Level> =
+        proven.jws.claims.get("acr").and_then(|acr| serde_json::from_value(acr.clone()).ok());
     if acr.is_none_or(|acr| acr < expected.acr) {
         return Err(Refusal::Acr); // Core 3.1.3.7, 12
     }
@@ -116,13 +124,21 @@ pub fn userinfo(
     Ok(proven)
 }
 
-fn open(kind: Token, token: &str, keys: &VerificationKeys, expected: &Expected<'_>, now: Timestamp) -> Result<Proven, Refusal> {
+fn open(
+    kind: Token,
+    token: &str,
+    keys: &VerificationKeys,
+    expected: &Expected<'_>,
+    now: Timestamp,
+) -> Result<Proven, Refusal> {
     let unsealed = match expected.seal {
         None => None,
-        Some((sealing, own)) => Some(open_jwe(token, sealing, own, now).map_err(|fault| match fault {
-            UnsealFault::UnknownKey => Refusal::OtherKey(kind),
-            fault => Refusal::Jwe(kind, fault),
-        })?),
+        Some((sealing, own)) => {
+            Some(open_jwe(token, sealing, own, now).map_err(|fault| match fault {
+                UnsealFault::UnknownKey => Refusal::OtherKey(kind),
+                fault => Refusal::Jwe(kind, fault),
+            })?)
+        }
     };
     // Who sealed it is unknown, for our public key is everyone's: only the signature inside proves anything.
     let signed = unsealed.as_ref().map_or(token, |jws| jws.reveal().as_str());
@@ -136,7 +152,8 @@ fn open(kind: Token, token: &str, keys: &VerificationKeys, expected: &Expected<'
     if text(&proven, "aud") != Some(expected.client_id) {
         return Err(Refusal::Audience(kind)); // Core 3.1.3.7, 3
     }
-    check_times(&proven.jws.claims, Expiry::Required, now, TOLERANCE).map_err(|fault| Refusal::Times(kind, fault))?;
+    check_times(&proven.jws.claims, Expiry::Required, now, TOLERANCE)
+        .map_err(|fault| Refusal::Times(kind, fault))?;
     Ok(proven)
 }
 
@@ -233,21 +250,34 @@ mod tests {
     #[tokio::test]
     async fn signature_of_another_key_none_and_changed_claims_are_refused() {
         let token = signed(&RING, &good()).await;
-        let refused = |token: &str| id_token(token, &keys(), &EXPECTED, T0).map(|_| ()).unwrap_err();
+        let refused =
+            |token: &str| id_token(token, &keys(), &EXPECTED, T0).map(|_| ()).unwrap_err();
 
         let [header, _, signature] = token.split('.').collect::<Vec<_>>().try_into().unwrap();
         let mut claims = good();
         claims.insert("sub".into(), "root".into());
         let payload = base64url(&serde_json::to_vec(&claims).unwrap());
-        assert_eq!(refused(&format!("{header}.{payload}.{signature}")), Refusal::Jws(Token::Id, OpenFault::Signature));
+        assert_eq!(
+            refused(&format!("{header}.{payload}.{signature}")),
+            Refusal::Jws(Token::Id, OpenFault::Signature)
+        );
 
         let none = base64url(br#"{"alg":"none"}"#);
-        assert_eq!(refused(&format!("{none}.{payload}.")), Refusal::Jws(Token::Id, OpenFault::Algorithm));
+        assert_eq!(
+            refused(&format!("{none}.{payload}.")),
+            Refusal::Jws(Token::Id, OpenFault::Algorithm)
+        );
 
         let stranger = Keyring::ephemeral(T0).unwrap();
-        assert_eq!(refused(&signed(&stranger, &good()).await), Refusal::Jws(Token::Id, OpenFault::UnknownKey));
+        assert_eq!(
+            refused(&signed(&stranger, &good()).await),
+            Refusal::Jws(Token::Id, OpenFault::UnknownKey)
+        );
 
-        let rsa = RING.sign(SigningAlg::RS256, "JWT", &serde_json::to_vec(&good()).unwrap(), T0).await.unwrap();
+        let rsa = RING
+            .sign(SigningAlg::RS256, "JWT", &serde_json::to_vec(&good()).unwrap(), T0)
+            .await
+            .unwrap();
         assert_eq!(refused(&rsa), Refusal::Jws(Token::Id, OpenFault::Algorithm));
     }
 
@@ -264,7 +294,11 @@ mod tests {
             let mut claims = good();
             claims.insert(name.into(), value);
             let token = signed(&RING, &claims).await;
-            assert_eq!(userinfo(&token, &keys(), &EXPECTED, &opened, T0).map(|_| ()), Err(refusal), "{name}");
+            assert_eq!(
+                userinfo(&token, &keys(), &EXPECTED, &opened, T0).map(|_| ()),
+                Err(refusal),
+                "{name}"
+            );
         }
     }
 }

@@ -22,14 +22,20 @@ impl<V: Clone> Memory<V> {
             entries.retain(|_, (expires_at, _)| *expires_at > now);
         }
         if entries.len() >= self.capacity {
-            let first = entries.iter().min_by_key(|(_, (expires_at, _))| *expires_at).map(|(key, _)| key.clone());
+            let first = entries
+                .iter()
+                .min_by_key(|(_, (expires_at, _))| *expires_at)
+                .map(|(key, _)| key.clone());
             first.map(|key| entries.remove(&key));
         }
         entries.insert(key, (expires_at, value));
     }
 
     pub fn load(&self, key: &str, now: Timestamp) -> Option<V> {
-        self.lock().get(key).filter(|(expires_at, _)| *expires_at > now).map(|(_, value)| value.clone())
+        self.lock()
+            .get(key)
+            .filter(|(expires_at, _)| *expires_at > now)
+            .map(|(_, value)| value.clone())
     }
 
     /// Removes the entry if it is live and `fits` says so; exactly one caller gets it.
@@ -55,8 +61,14 @@ mod tests {
         for (key, expires_at) in [("a", 10), ("b", 20), ("c", 30)] {
             memory.insert(key.into(), key, at(expires_at), at(0));
         }
-        assert_eq!((memory.load("a", at(1)), memory.load("b", at(1)), memory.load("b", at(20))), (None, Some("b"), None));
+        assert_eq!(
+            (memory.load("a", at(1)), memory.load("b", at(1)), memory.load("b", at(20))),
+            (None, Some("b"), None)
+        );
         assert_eq!(memory.take("c", at(1), |_| false), None);
-        assert_eq!((memory.take("c", at(1), |_| true), memory.take("c", at(1), |_| true)), (Some("c"), None));
+        assert_eq!(
+            (memory.take("c", at(1), |_| true), memory.take("c", at(1), |_| true)),
+            (Some("c"), None)
+        );
     }
 }

@@ -10,13 +10,26 @@ use crate::web::pages::{Chrome, DemoError, Locale, TokenParts, negotiate};
 
 impl DemoServiceProvider {
     pub fn refuse(&self, status: StatusCode, locale: Locale, reason: &str) -> HttpResponse {
-        self.page(status, locale, |chrome| DemoError::Refused { reason: reason.to_owned() }.render(chrome))
+        self.page(status, locale, |chrome| {
+            DemoError::Refused { reason: reason.to_owned() }.render(chrome)
+        })
     }
 
     /// One HTML document under a policy of its own: only the styles and the script that carry its nonce count.
-    pub fn page(&self, status: StatusCode, locale: Locale, render: impl FnOnce(&Chrome<'_>) -> String) -> HttpResponse {
+    pub fn page(
+        &self,
+        status: StatusCode,
+        locale: Locale,
+        render: impl FnOnce(&Chrome<'_>) -> String,
+    ) -> HttpResponse {
         let nonce = self.env.entropy().token();
-        let html = render(&Chrome { locale, nonce: &nonce, theme: &self.theme, base_path: "", notices: &[] });
+        let html = render(&Chrome {
+            locale,
+            nonce: &nonce,
+            theme: &self.theme,
+            base_path: "",
+            notices: &[],
+        });
         // No `form-action`: browsers apply it to the redirect behind a form, which here leads to the hub.
         let policy = format!(
             "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; frame-ancestors 'none'"
@@ -34,8 +47,10 @@ impl DemoServiceProvider {
 
 /// The language of a person: what was chosen on the page, as the parameter `name` says, else the browser's.
 pub fn language(request: &HttpRequest, parameters: &Answer, name: &str) -> Locale {
-    let chosen: Vec<String> = parameters.one(name).unwrap_or_default().split(' ').map(str::to_owned).collect();
-    let accepted = request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
+    let chosen: Vec<String> =
+        parameters.one(name).unwrap_or_default().split(' ').map(str::to_owned).collect();
+    let accepted =
+        request.headers().get(header::ACCEPT_LANGUAGE).and_then(|value| value.to_str().ok());
     negotiate(&chosen, accepted)
 }
 
@@ -46,7 +61,11 @@ pub fn home(locale: Locale) -> String {
 /// A token taken apart, each part as indented JSON.
 pub fn parts(token: &Proven) -> TokenParts {
     let Proven { seal, jws, .. } = token;
-    TokenParts { seal: seal.as_ref().map(indented), header: indented(&jws.header), payload: indented(&jws.claims) }
+    TokenParts {
+        seal: seal.as_ref().map(indented),
+        header: indented(&jws.header),
+        payload: indented(&jws.claims),
+    }
 }
 
 fn indented(members: &Map<String, Value>) -> String {

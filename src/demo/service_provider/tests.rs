@@ -16,7 +16,8 @@ use crate::token::open::Sealing;
 use crate::token::{ClientKeys, Signer as _, UpstreamKeys};
 
 /// The service provider's own keys.
-static KEYS: LazyLock<Arc<UpstreamKeys>> = LazyLock::new(|| Arc::new(UpstreamKeys::ephemeral(T0).unwrap()));
+static KEYS: LazyLock<Arc<UpstreamKeys>> =
+    LazyLock::new(|| Arc::new(UpstreamKeys::ephemeral(T0).unwrap()));
 const ALG: EncryptionAlg = EncryptionAlg::EcdhEs;
 
 /// What the test's hub saw and what it answers.
@@ -36,7 +37,10 @@ async fn fake_jwt(hub: &FakeHub, sub: &str) -> String {
         "iss": hub.issuer, "sub": sub, "aud": "demo", "exp": now + 60, "iat": now, "auth_time": now,
         "nonce": *hub.nonce.lock().unwrap(), "acr": *hub.acr.lock().unwrap(), "given_name": "Ada <b>",
     });
-    let jws = RING.sign(SigningAlg::ES256, "JWT", &serde_json::to_vec(&claims).unwrap(), T0).await.unwrap();
+    let jws = RING
+        .sign(SigningAlg::ES256, "JWT", &serde_json::to_vec(&claims).unwrap(), T0)
+        .await
+        .unwrap();
     match &*hub.seal.lock().unwrap() {
         None => jws,
         Some(keys) => keys.encryption.choose(ALG).unwrap().seal(&jws).unwrap(),
@@ -128,8 +132,15 @@ fn service_provider_of(standard: &str, high: &str) -> This {
     web::Data::new(DemoServiceProvider::new(settings, env).unwrap())
 }
 
-async fn call(this: &This, request: test::TestRequest, cookies: &[Cookie<'static>]) -> ServiceResponse {
-    let app = test::init_service(App::new().app_data(this.clone()).configure(DemoServiceProvider::routes)).await;
+async fn call(
+    this: &This,
+    request: test::TestRequest,
+    cookies: &[Cookie<'static>],
+) -> ServiceResponse {
+    let app = test::init_service(
+        App::new().app_data(this.clone()).configure(DemoServiceProvider::routes),
+    )
+    .await;
     let request = cookies.iter().fold(request, |request, cookie| request.cookie(cookie.clone()));
     test::call_service(&app, request.to_request()).await
 }
@@ -157,7 +168,11 @@ async fn begin_at(this: &This, hub: &FakeHub, level: &str) -> (Answer, Vec<Cooki
     (sent, set_cookies(&answer))
 }
 
-async fn come_back(this: &This, query: &[(&str, &str)], cookies: &[Cookie<'static>]) -> ServiceResponse {
+async fn come_back(
+    this: &This,
+    query: &[(&str, &str)],
+    cookies: &[Cookie<'static>],
+) -> ServiceResponse {
     let query = form_urlencoded::Serializer::new(String::new()).extend_pairs(query).finish();
     call(this, test::TestRequest::get().uri(&format!("/callback?{query}")), cookies).await
 }
@@ -178,7 +193,9 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
         assert_eq!(sent.one(name).unwrap().len(), 43, "{name}");
     }
     assert_eq!((sent.one("acr_values"), sent.one("ui_locales")), (Some("eidas1"), Some("en")));
-    assert!(cookies.iter().all(|cookie| cookie.http_only() == Some(true) && cookie.same_site() == Some(SameSite::Lax)));
+    assert!(cookies.iter().all(
+        |cookie| cookie.http_only() == Some(true) && cookie.same_site() == Some(SameSite::Lax)
+    ));
 
     let state = sent.one("state").unwrap();
     let query = [("code", "c"), ("state", state), ("iss", &hub.issuer)];
@@ -193,15 +210,25 @@ async fn whole_sign_in_shows_the_claims_and_signs_out() {
     assert_eq!(replayed.status(), StatusCode::BAD_REQUEST, "an answer counts once");
 
     let session = set_cookies(&callback);
-    let leaving = call(&this, test::TestRequest::post().uri("/logout").set_payload("ui_locales=en"), &session).await;
+    let leaving = call(
+        &this,
+        test::TestRequest::post().uri("/logout").set_payload("ui_locales=en"),
+        &session,
+    )
+    .await;
     let end = Url::parse(leaving.headers().get("location").unwrap().to_str().unwrap()).unwrap();
-    assert!(end.as_str().starts_with(&format!("{}/end?tenant=7&id_token_hint=ey", hub.issuer)), "{end}");
+    assert!(
+        end.as_str().starts_with(&format!("{}/end?tenant=7&id_token_hint=ey", hub.issuer)),
+        "{end}"
+    );
     let sent = Answer::parse(end.query().unwrap().as_bytes());
     assert_eq!(sent.one("post_logout_redirect_uri"), Some("http://localhost:9/signed-out"));
     assert!(sent.one("state").unwrap().len() >= 32);
-    let back = test::TestRequest::get().uri(&format!("/signed-out?state={}", sent.one("state").unwrap()));
+    let back =
+        test::TestRequest::get().uri(&format!("/signed-out?state={}", sent.one("state").unwrap()));
     assert_eq!(call(&this, back, &[]).await.headers().get("location").unwrap(), "/?lang=en");
-    let unknown = call(&this, test::TestRequest::get().uri("/signed-out?state=x&lang=fr"), &[]).await;
+    let unknown =
+        call(&this, test::TestRequest::get().uri("/signed-out?state=x&lang=fr"), &[]).await;
     assert_eq!(unknown.headers().get("location").unwrap(), "/?lang=fr");
     let page = text(call(&this, test::TestRequest::get().uri("/"), &session).await).await;
     assert!(page.contains("action=\"/login\"") && !page.contains("Ada"), "{page}");
@@ -220,9 +247,11 @@ async fn sealed_tokens_are_opened_and_shown_with_their_headers() {
         let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &hub.issuer)];
         let callback = come_back(&this, &query, &cookies).await;
         let page = shown(&this, &callback).await;
-        let leaving = call(&this, test::TestRequest::post().uri("/logout"), &set_cookies(&callback)).await;
+        let leaving =
+            call(&this, test::TestRequest::post().uri("/logout"), &set_cookies(&callback)).await;
         let end = Url::parse(leaving.headers().get("location").unwrap().to_str().unwrap()).unwrap();
-        let hint = Answer::parse(end.query().unwrap().as_bytes()).one("id_token_hint").unwrap().to_owned();
+        let hint =
+            Answer::parse(end.query().unwrap().as_bytes()).one("id_token_hint").unwrap().to_owned();
         assert_eq!(hint.split('.').count(), 3, "R175: the decrypted token");
         assert!(page.contains("Ada &#60;b&#62;"), "{page}");
         for (shown, times) in [("ECDH-ES", 2), ("A256GCM", 2), ("ES256", 2), (level, 2)] {
@@ -263,14 +292,22 @@ async fn answers_of_two_platforms_at_once_do_not_mix() {
     *high.acr.lock().unwrap() = "eidas2".into();
     let this = service_provider_of(&standard.issuer, &high.issuer);
     for swapped in [true, false] {
-        let ((sent, mut cookies), (sent_high, more)) = (begin(&this, &standard).await, begin_at(&this, &high, "eidas2").await);
+        let ((sent, mut cookies), (sent_high, more)) =
+            (begin(&this, &standard).await, begin_at(&this, &high, "eidas2").await);
         cookies.extend(more);
-        for (answering, own, strange, level) in [(&standard, &sent, &sent_high, "eidas1"), (&high, &sent_high, &sent, "eidas2")] {
+        for (answering, own, strange, level) in
+            [(&standard, &sent, &sent_high, "eidas1"), (&high, &sent_high, &sent, "eidas2")]
+        {
             let sent = if swapped { strange } else { own };
-            let query = [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &answering.issuer)];
+            let query =
+                [("code", "c"), ("state", sent.one("state").unwrap()), ("iss", &answering.issuer)];
             let page = shown(&this, &come_back(&this, &query, &cookies).await).await;
             assert_eq!(page.contains("names another issuer"), swapped, "{page}");
-            assert_eq!(page.contains("Ada") && page.contains(level) && page.contains(&answering.issuer), !swapped, "{page}");
+            assert_eq!(
+                page.contains("Ada") && page.contains(level) && page.contains(&answering.issuer),
+                !swapped,
+                "{page}"
+            );
             assert_eq!(answering.token_form.lock().unwrap().is_empty(), swapped);
         }
     }
@@ -282,7 +319,8 @@ async fn answers_of_two_platforms_at_once_do_not_mix() {
 async fn form_with_no_level_or_an_unknown_one_begins_nothing() {
     let this = service_provider("http://127.0.0.1:9");
     for form in ["", "level=", "level=eidas4", "level=eidas1&level=eidas2"] {
-        let answer = call(&this, test::TestRequest::post().uri("/login").set_payload(form), &[]).await;
+        let answer =
+            call(&this, test::TestRequest::post().uri("/login").set_payload(form), &[]).await;
         assert_eq!(answer.status(), StatusCode::BAD_REQUEST, "{form}");
         assert!(set_cookies(&answer).is_empty(), "{form}");
     }
@@ -349,8 +387,11 @@ async fn error_of_the_hub_is_shown_as_it_came() {
 async fn forms_of_other_sites_neither_sign_in_nor_out() {
     let this = service_provider("http://127.0.0.1:9");
     for uri in ["/login", "/logout"] {
-        for (site, status) in [("cross-site", StatusCode::FORBIDDEN), ("same-site", StatusCode::FORBIDDEN)] {
-            let request = test::TestRequest::post().uri(uri).insert_header(("sec-fetch-site", site));
+        for (site, status) in
+            [("cross-site", StatusCode::FORBIDDEN), ("same-site", StatusCode::FORBIDDEN)]
+        {
+            let request =
+                test::TestRequest::post().uri(uri).insert_header(("sec-fetch-site", site));
             assert_eq!(call(&this, request, &[]).await.status(), status, "{uri} {site}");
         }
     }
@@ -373,8 +414,14 @@ async fn language_is_the_one_chosen_else_the_browser_s() {
         assert_eq!(answer.headers().get("content-language").unwrap(), expected, "{uri} {accept}");
         let page = text(answer).await;
         assert!(page.contains(&format!("<html lang=\"{expected}\"")), "{page}");
-        assert!(page.contains(&format!("name=\"ui_locales\" value=\"{expected}\"")), "the hub shall speak it too: {page}");
-        assert!(page.contains("href=\"/?lang=fr\"") && page.contains("href=\"/?lang=en\""), "{page}");
+        assert!(
+            page.contains(&format!("name=\"ui_locales\" value=\"{expected}\"")),
+            "the hub shall speak it too: {page}"
+        );
+        assert!(
+            page.contains("href=\"/?lang=fr\"") && page.contains("href=\"/?lang=en\""),
+            "{page}"
+        );
     }
 }
 
@@ -384,14 +431,25 @@ async fn injected_script_finds_no_nonce_to_run_under() {
     let mut policies = Vec::new();
     for _ in 0..2 {
         let answer = call(&this, test::TestRequest::get().uri("/"), &[]).await;
-        let policy = answer.headers().get("content-security-policy").unwrap().to_str().unwrap().to_owned();
-        let nonce = policy.split("script-src 'nonce-").nth(1).unwrap().split('\'').next().unwrap().to_owned();
+        let policy =
+            answer.headers().get("content-security-policy").unwrap().to_str().unwrap().to_owned();
+        let nonce = policy
+            .split("script-src 'nonce-")
+            .nth(1)
+            .unwrap()
+            .split('\'')
+            .next()
+            .unwrap()
+            .to_owned();
         let expected = format!(
             "default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; base-uri 'none'; frame-ancestors 'none'"
         );
         assert_eq!(policy, expected);
         let page = text(answer).await;
-        assert!(nonce.len() == 43 && page.contains(&format!("<script nonce=\"{nonce}\">")), "{page}");
+        assert!(
+            nonce.len() == 43 && page.contains(&format!("<script nonce=\"{nonce}\">")),
+            "{page}"
+        );
         policies.push(policy);
     }
     assert_ne!(policies[0], policies[1], "a nonce that is used twice can be learnt");
@@ -411,7 +469,8 @@ async fn login_csrf_by_a_link_begins_nothing() {
 async fn hub_that_is_down_is_said_so() {
     let closed = TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
     let this = service_provider(&format!("http://{closed}"));
-    let answer = call(&this, test::TestRequest::post().uri("/login").set_payload("level=eidas2"), &[]).await;
+    let answer =
+        call(&this, test::TestRequest::post().uri("/login").set_payload("level=eidas2"), &[]).await;
     assert_eq!(answer.status(), StatusCode::BAD_GATEWAY);
     assert!(text(answer).await.contains("can not be reached"));
 }

@@ -51,14 +51,19 @@ fn signing(client_id: &str, alg: SigningAlg, keys: KeySource) -> Service {
         longest_life: Duration::from_secs(300),
         rules: Rules::Federation,
     };
-    Service { authentication: Authentication::PrivateKeyJwt(rules), ..service_with(client_id, keys) }
+    Service {
+        authentication: Authentication::PrivateKeyJwt(rules),
+        ..service_with(client_id, keys)
+    }
 }
 
 impl Hub {
     fn of_signers(capacities: Capacities, services: Vec<Service>) -> Self {
         let mut hub = Self::with(capacities);
         hub.grants.federation = federation_of(services);
-        hub.grants.client_keys = Arc::new(KeyDirectory::new(&hub.grants.federation.load(), &hub.grants.metrics).unwrap());
+        hub.grants.client_keys = Arc::new(
+            KeyDirectory::new(&hub.grants.federation.load(), &hub.grants.metrics).unwrap(),
+        );
         hub
     }
 
@@ -71,15 +76,21 @@ impl Hub {
         jti: &str,
     ) -> Result<String, ErrorCode> {
         let exp = self.now().seconds() + 60;
-        let claims = json!({ "iss": client_id, "sub": client_id, "aud": ISSUER, "exp": exp, "jti": jti });
+        let claims =
+            json!({ "iss": client_id, "sub": client_id, "aud": ISSUER, "exp": exp, "jti": jti });
         let part = |value: &Value| digest::base64url(value.to_string().as_bytes());
-        let input = format!("{}.{}", part(&json!({ "alg": alg.as_str(), "kid": kid })), part(&claims));
+        let input =
+            format!("{}.{}", part(&json!({ "alg": alg.as_str(), "kid": kid })), part(&claims));
         let signer: Box<dyn JwsSigner> = match alg {
             SigningAlg::ES256 => Box::new(ES256.signer_from_jwk(key).unwrap()),
             SigningAlg::RS256 => Box::new(RS256.signer_from_jwk(key).unwrap()),
         };
-        let assertion = format!("{input}.{}", digest::base64url(&signer.sign(input.as_bytes()).unwrap()));
-        let offered = Credentials::Assertion { claimed: Some(client_id.into()), assertion: Secret::new(assertion) };
+        let assertion =
+            format!("{input}.{}", digest::base64url(&signer.sign(input.as_bytes()).unwrap()));
+        let offered = Credentials::Assertion {
+            claimed: Some(client_id.into()),
+            assertion: Secret::new(assertion),
+        };
         self.authenticated(&offered).await
     }
 }
@@ -88,13 +99,27 @@ impl Hub {
 async fn each_client_signs_with_its_registered_algorithm() {
     let (ec, rsa) = ((&*EC, "ec"), (&*RSA, "rsa"));
     let both = || inline(&[ec, rsa]);
-    let services = vec![signing("a", SigningAlg::ES256, both()), signing("b", SigningAlg::RS256, both())];
+    let services =
+        vec![signing("a", SigningAlg::ES256, both()), signing("b", SigningAlg::RS256, both())];
     let hub = Hub::of_signers(ROOMY, services);
     assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await.as_deref(), Ok("a"));
-    assert_eq!(hub.assert_as("b", SigningAlg::RS256, rsa, "1").await.as_deref(), Ok("b"), "its jti is its own");
-    assert_eq!(hub.assert_as("a", SigningAlg::RS256, rsa, "2").await, Err(ErrorCode::AssertionUnproven));
-    assert_eq!(hub.assert_as("b", SigningAlg::ES256, ec, "2").await, Err(ErrorCode::AssertionUnproven));
-    assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "1").await, Err(ErrorCode::AssertionReplayed));
+    assert_eq!(
+        hub.assert_as("b", SigningAlg::RS256, rsa, "1").await.as_deref(),
+        Ok("b"),
+        "its jti is its own"
+    );
+    assert_eq!(
+        hub.assert_as("a", SigningAlg::RS256, rsa, "2").await,
+        Err(ErrorCode::AssertionUnproven)
+    );
+    assert_eq!(
+        hub.assert_as("b", SigningAlg::ES256, ec, "2").await,
+        Err(ErrorCode::AssertionUnproven)
+    );
+    assert_eq!(
+        hub.assert_as("a", SigningAlg::ES256, ec, "1").await,
+        Err(ErrorCode::AssertionReplayed)
+    );
 }
 
 #[tokio::test]
@@ -118,7 +143,10 @@ async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_othe
         // Whoever plays back what he overheard takes nothing from the client that sent it.
         hub.assert_as("a", SigningAlg::ES256, ec, "1").await.unwrap_err();
     }
-    assert_eq!(hub.assert_as("a", SigningAlg::ES256, ec, "3").await, Err(ErrorCode::AssertionsCrowding));
+    assert_eq!(
+        hub.assert_as("a", SigningAlg::ES256, ec, "3").await,
+        Err(ErrorCode::AssertionsCrowding)
+    );
     hub.assert_as("b", SigningAlg::ES256, ec, "1").await.unwrap();
     hub.clock.advance(Duration::from_secs(180));
     hub.assert_as("a", SigningAlg::ES256, ec, "3").await.unwrap();
@@ -127,7 +155,10 @@ async fn one_client_that_floods_the_store_with_assertions_does_not_keep_the_othe
 #[tokio::test]
 async fn a_stranger_fills_no_place_in_the_store() {
     let hub = Hub::of_signers(ROOMY, vec![signing("a", SigningAlg::ES256, inline(&[(&EC, "ec")]))]);
-    assert_eq!(hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await, Err(ErrorCode::AssertionUnproven));
+    assert_eq!(
+        hub.assert_as("a", SigningAlg::ES256, (&NEXT_EC, "ec"), "1").await,
+        Err(ErrorCode::AssertionUnproven)
+    );
     assert_eq!(hub.grants.store.count(Kind::Assertion), 0);
 }
 
@@ -142,10 +173,18 @@ async fn a_new_key_counts_at_once_and_unknown_ones_do_not_make_the_hub_call_at_w
         schemes: Schemes::HttpToo,
         internal_hosts: vec!["127.0.0.1".into()],
     };
-    let hub = Hub::of_signers(ROOMY, vec![signing("a", SigningAlg::ES256, KeySource::Uri(address))]);
+    let hub =
+        Hub::of_signers(ROOMY, vec![signing("a", SigningAlg::ES256, KeySource::Uri(address))]);
     let (one, two) = ((&*EC, "one"), (&*NEXT_EC, "two"));
-    assert_eq!(hub.assert_as("a", SigningAlg::ES256, one, "0").await, Err(ErrorCode::ClientKeysUnavailable));
-    assert_eq!(server.asked(), 0, "a stranger can't make the hub fetch keys that it has none of: that is its own round's");
+    assert_eq!(
+        hub.assert_as("a", SigningAlg::ES256, one, "0").await,
+        Err(ErrorCode::ClientKeysUnavailable)
+    );
+    assert_eq!(
+        server.asked(),
+        0,
+        "a stranger can't make the hub fetch keys that it has none of: that is its own round's"
+    );
 
     *answer.lock().unwrap() = Told::json(&set(&[one]));
     hub.grants.client_keys.refresh(&hub.grants.env).await;

@@ -27,15 +27,26 @@ async fn a_stranger_learns_nothing_and_burns_nothing() {
         ("empty secret", "sp", "", ErrorCode::ClientAuthentication),
         ("one character more", "sp", "sp's secret ", ErrorCode::ClientAuthentication),
         ("another SP's secret", "sp", "other's secret", ErrorCode::ClientAuthentication),
-        ("the stored hash as secret", "sp", &crate::digest::fingerprint("sp's secret"), ErrorCode::ClientAuthentication),
+        (
+            "the stored hash as secret",
+            "sp",
+            &crate::digest::fingerprint("sp's secret"),
+            ErrorCode::ClientAuthentication,
+        ),
         ("unknown client", "nobody", "sp's secret", ErrorCode::ClientUnknown),
         ("client id in another case", "SP", "sp's secret", ErrorCode::ClientUnknown),
         ("inactive client", "off", "off's secret", ErrorCode::ClientUnknown),
-        ("another method than registered", "headed", "headed's secret", ErrorCode::ClientOtherMethod),
+        (
+            "another method than registered",
+            "headed",
+            "headed's secret",
+            ErrorCode::ClientOtherMethod,
+        ),
     ] {
         let hub = Hub::new();
         hub.issue("code", &[]).await;
-        let request = TokenRequest { credentials: by_post(client_id, secret), ..token_request("code") };
+        let request =
+            TokenRequest { credentials: by_post(client_id, secret), ..token_request("code") };
         for _ in 0..2 {
             let refusal = hub.refusal(&request).await.unwrap();
             assert_eq!(refusal, logged, "{attack}");
@@ -91,12 +102,21 @@ async fn a_secret_counts_from_its_first_moment_to_the_one_before_its_last() {
 
     let just_before = |at: Timestamp| at - Duration::from_millis(1);
     let (early, late) = (Some(ErrorCode::ClientSecretNotYet), Some(ErrorCode::ClientSecretExpired));
-    for (now, of_old, of_new) in
-        [(just_before(begins), None, early), (begins, None, None), (just_before(ends), None, None), (ends, late, None)]
-    {
+    for (now, of_old, of_new) in [
+        (just_before(begins), None, early),
+        (begins, None, None),
+        (just_before(ends), None, None),
+        (ends, late, None),
+    ] {
         hub.clock.advance(now.since(hub.now()));
-        for (secret, expected) in [("old", of_old), ("new", of_new), ("older", Some(ErrorCode::ClientAuthentication))] {
-            assert_eq!(hub.authenticated(&by_post("sp", secret)).await.err(), expected, "{secret} at {now:?}");
+        for (secret, expected) in
+            [("old", of_old), ("new", of_new), ("older", Some(ErrorCode::ClientAuthentication))]
+        {
+            assert_eq!(
+                hub.authenticated(&by_post("sp", secret)).await.err(),
+                expected,
+                "{secret} at {now:?}"
+            );
         }
     }
 }

@@ -21,8 +21,10 @@ use crate::token::{Signer, SigningFault};
 
 // RFC 7636, appendix B
 const VERIFIER: &str = "dBjftJeZ4CVP-mB92K27uhbUJU1p1r_wW1gFWFOEjXk";
-const PKCE: [(&str, &str); 2] =
-    [("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"), ("code_challenge_method", "S256")];
+const PKCE: [(&str, &str); 2] = [
+    ("code_challenge", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"),
+    ("code_challenge_method", "S256"),
+];
 
 fn verifying(verifier: &str) -> TokenRequest {
     TokenRequest { code_verifier: Some(Secret::new(verifier.into())), ..token_request("code") }
@@ -62,7 +64,10 @@ async fn a_foreign_client_that_presents_a_spent_code_revokes_nothing() {
         assert_eq!(hub.verdict(&token).await, Ok(()));
     }
     let (seen, unknown) = (ErrorCode::CodeSpentByAnother.entry(), ErrorCode::CodeUnknown.entry());
-    assert_eq!((seen.status, seen.oauth, seen.description), (unknown.status, unknown.oauth, unknown.description));
+    assert_eq!(
+        (seen.status, seen.oauth, seen.description),
+        (unknown.status, unknown.oauth, unknown.description)
+    );
     // The one that it was issued to still ends what a thief may have, and only after it has authenticated.
     let unproven = TokenRequest { credentials: by_post("sp", "wrong"), ..token_request("code") };
     assert_eq!(hub.refusal(&unproven).await, Some(ErrorCode::ClientAuthentication));
@@ -79,10 +84,18 @@ async fn a_tombstone_of_the_previous_release_still_revokes() {
     let issued = crate::grant::records::family("code");
     let (key, now) = (crate::grant::records::code_key("code"), hub.now());
     hub.grants.store.remove(&key).await.unwrap();
-    let draft =
-        crate::store::Draft { value: vec![], expires_at: now + super::TOKEN_LIFE, unread_until: None, families: Arc::default() };
+    let draft = crate::store::Draft {
+        value: vec![],
+        expires_at: now + super::TOKEN_LIFE,
+        unread_until: None,
+        families: Arc::default(),
+    };
     hub.grants.store.insert(key.clone(), draft, now).await.unwrap();
-    hub.grants.store.take(&key, issued.0.as_bytes().to_vec(), now + super::TOKEN_LIFE, now).await.unwrap();
+    hub.grants
+        .store
+        .take(&key, issued.0.as_bytes().to_vec(), now + super::TOKEN_LIFE, now)
+        .await
+        .unwrap();
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
     assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
@@ -93,7 +106,11 @@ async fn replay_revokes_for_as_long_as_the_token_lives() {
     let (token, _) = hub.tokens("code", &[]).await;
     hub.clock.advance(super::TOKEN_LIFE - MILLISECOND);
     assert_eq!(hub.verdict(&token).await, Ok(()));
-    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused), "the code itself would be long dead");
+    assert_eq!(
+        hub.redeem("code").await,
+        Err(ErrorCode::CodeReused),
+        "the code itself would be long dead"
+    );
     assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
 
@@ -104,10 +121,25 @@ async fn any_flaw_burns_the_code() {
         ("code injection: another SP's", false, as_other, ErrorCode::CodeOfAnother),
         ("code injection with PKCE", true, as_other, ErrorCode::CodeOfAnother),
         ("a slash more", false, |r| r.redirect_uri.push('/'), ErrorCode::CodeRedirectUri),
-        ("a byte less", false, |r| r.redirect_uri.truncate(SP_CALLBACK.len() - 1), ErrorCode::CodeRedirectUri),
-        ("another case", false, |r| r.redirect_uri = SP_CALLBACK.replace("sp", "SP"), ErrorCode::CodeRedirectUri),
+        (
+            "a byte less",
+            false,
+            |r| r.redirect_uri.truncate(SP_CALLBACK.len() - 1),
+            ErrorCode::CodeRedirectUri,
+        ),
+        (
+            "another case",
+            false,
+            |r| r.redirect_uri = SP_CALLBACK.replace("sp", "SP"),
+            ErrorCode::CodeRedirectUri,
+        ),
         ("no verifier", true, |r| r.code_verifier = None, ErrorCode::CodeVerifier),
-        ("the challenge as verifier", true, |r| r.code_verifier = Some(Secret::new(PKCE[0].1.into())), ErrorCode::CodeVerifier),
+        (
+            "the challenge as verifier",
+            true,
+            |r| r.code_verifier = Some(Secret::new(PKCE[0].1.into())),
+            ErrorCode::CodeVerifier,
+        ),
         (
             "a verifier one character off",
             true,
@@ -128,7 +160,11 @@ async fn any_flaw_burns_the_code() {
         let mut bad = good.clone();
         flaw(&mut bad);
         assert_eq!(hub.refusal(&bad).await, Some(code), "{attack}");
-        let late = if code == ErrorCode::CodeOfAnother { ErrorCode::CodeSpentByAnother } else { ErrorCode::CodeReused };
+        let late = if code == ErrorCode::CodeOfAnother {
+            ErrorCode::CodeSpentByAnother
+        } else {
+            ErrorCode::CodeReused
+        };
         assert_eq!(hub.refusal(&good).await, Some(late), "{attack}: the right one comes too late");
     }
     for (changes, request) in [(&PKCE[..], verifying(VERIFIER)), (&[], token_request("code"))] {
@@ -148,7 +184,10 @@ async fn closed_gate_burns_the_code() {
     hub.issue("code", &[]).await;
     *hub.gate.closed.lock().unwrap() = Some(ErrorCode::IdpOff);
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeGateClosed));
-    assert_eq!(*hub.gate.asked.lock().unwrap(), [("sp".into(), "idp".into(), At::Obtained(Level::Eidas1))]);
+    assert_eq!(
+        *hub.gate.asked.lock().unwrap(),
+        [("sp".into(), "idp".into(), At::Obtained(Level::Eidas1))]
+    );
     *hub.gate.closed.lock().unwrap() = None;
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
 }
@@ -170,7 +209,13 @@ struct Waiting(Arc<Notify>);
 
 #[async_trait]
 impl Signer for Waiting {
-    async fn sign(&self, alg: SigningAlg, typ: &str, payload: &[u8], now: Timestamp) -> Result<String, SigningFault> {
+    async fn sign(
+        &self,
+        alg: SigningAlg,
+        typ: &str,
+        payload: &[u8],
+        now: Timestamp,
+    ) -> Result<String, SigningFault> {
         self.0.notified().await;
         RING.sign(alg, typ, payload, now).await
     }
@@ -226,12 +271,17 @@ fn of_many_at_once_one_wins_and_keeps_nothing() {
         let (won, lost): (Vec<_>, Vec<_>) = outcomes.into_iter().partition(Result::is_ok);
         assert!(won.len() <= 1, "round {round}");
         // The first of them is told that it came too late, if a second use was faster than its answer.
-        let overtaken = lost.iter().filter(|outcome| **outcome == Err(ErrorCode::CodeRevoked)).count();
+        let overtaken =
+            lost.iter().filter(|outcome| **outcome == Err(ErrorCode::CodeRevoked)).count();
         let reused = lost.iter().filter(|outcome| **outcome == Err(ErrorCode::CodeReused)).count();
         assert_eq!((won.len() + overtaken, reused), (1, 5), "round {round}: {lost:?}");
         for answer in won.into_iter().flatten() {
             let token = answer["access_token"].as_str().unwrap();
-            assert_eq!(runtime().block_on(hub.verdict(token)), Err(ErrorCode::AccessTokenInvalid), "round {round}");
+            assert_eq!(
+                runtime().block_on(hub.verdict(token)),
+                Err(ErrorCode::AccessTokenInvalid),
+                "round {round}"
+            );
         }
     }
 }
@@ -239,7 +289,10 @@ fn of_many_at_once_one_wins_and_keeps_nothing() {
 #[tokio::test]
 async fn nothing_is_redeemable_where_something_could_not_be_kept() {
     let no_sessions = Hub::with(Capacities { sessions: 0, ..ROOMY });
-    assert_eq!(no_sessions.grants.issue(no_sessions.grant("code", &[])).await, Err(ErrorCode::StoreFull));
+    assert_eq!(
+        no_sessions.grants.issue(no_sessions.grant("code", &[])).await,
+        Err(ErrorCode::StoreFull)
+    );
     assert_eq!(no_sessions.redeem("code").await, Err(ErrorCode::CodeUnknown));
     let no_codes = Hub::with(Capacities { grants: 0, ..ROOMY });
     assert_eq!(no_codes.grants.issue(no_codes.grant("code", &[])).await, Err(ErrorCode::StoreFull));
@@ -257,12 +310,19 @@ async fn a_grant_that_comes_again_is_done_once() {
     // From here on it changes nothing: no second code, no harm to what the first one gave.
     assert_eq!(hub.grants.issue(grant.clone()).await, Err(ErrorCode::AlreadyDone));
     assert_eq!(hub.verdict(&token).await, Ok(()));
-    assert!(hub.grants.session(&cookie).await.unwrap().is_some(), "the session of whoever pressed back");
+    assert!(
+        hub.grants.session(&cookie).await.unwrap().is_some(),
+        "the session of whoever pressed back"
+    );
     // The next login of this browser takes the session's place.
-    let session = SessionUse::Fresh { cookie: Secret::new("the next".into()), former: Some(cookie.clone()) };
+    let session =
+        SessionUse::Fresh { cookie: Secret::new("the next".into()), former: Some(cookie.clone()) };
     hub.grants.issue(Grant { session, ..hub.grant("the next", &[]) }).await.unwrap();
     assert_eq!(hub.grants.issue(grant).await, Err(ErrorCode::AlreadyDone));
-    assert!(hub.grants.session(&cookie).await.unwrap().is_none(), "back brought the former session back");
+    assert!(
+        hub.grants.session(&cookie).await.unwrap().is_none(),
+        "back brought the former session back"
+    );
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused));
 }
 
@@ -285,7 +345,11 @@ async fn a_grant_that_comes_again_after_its_code_ended_gives_none() {
     hub.grants.issue(grant.clone()).await.unwrap();
     hub.clock.advance(MILLISECOND);
     assert_eq!(hub.grants.issue(grant).await, Err(ErrorCode::AlreadyDone));
-    assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeUnknown), "it lives from the moment of the grant");
+    assert_eq!(
+        hub.redeem("code").await,
+        Err(ErrorCode::CodeUnknown),
+        "it lives from the moment of the grant"
+    );
 }
 
 #[tokio::test]
@@ -293,7 +357,11 @@ async fn a_look_into_the_store_gives_nobody_a_code_or_a_token() {
     let hub = Hub::new();
     let (token, _) = hub.tokens("code", &[]).await;
     hub.issue("live code", &[]).await;
-    for (kind, secret) in [(Kind::Code, "live code"), (Kind::Token, token.as_str()), (Kind::Session, "code's session")] {
+    for (kind, secret) in [
+        (Kind::Code, "live code"),
+        (Kind::Token, token.as_str()),
+        (Kind::Session, "code's session"),
+    ] {
         let plain = Key { kind, name: Arc::from(secret) };
         let hashed = Key { kind, name: Arc::from(crate::digest::fingerprint(secret)) };
         assert!(hub.grants.store.load(&plain, hub.now()).await.unwrap().is_none());

@@ -60,7 +60,8 @@ async fn a_hint_that_carries_at_hash_is_accepted() {
     let (_, mut claims) = read(&id_token);
     claims["at_hash"] = json!(digest::base64url(&[7; 16]));
     let at = OPENED + Duration::from_secs(1);
-    let hint = RING.sign(SigningAlg::ES256, "JWT", claims.to_string().as_bytes(), at).await.unwrap();
+    let hint =
+        RING.sign(SigningAlg::ES256, "JWT", claims.to_string().as_bytes(), at).await.unwrap();
     assert_eq!(wanted(&hub, &hint), angela());
 }
 
@@ -79,12 +80,19 @@ async fn forged_and_borrowed_hints_are_refused() {
     let tampered = digest::base64url(&changed("sub", json!("root")));
     let none = digest::base64url(br#"{"alg":"none","typ":"JWT"}"#);
     let by = |ring: &'static Keyring, payload: Vec<u8>| async move {
-        ring.sign(SigningAlg::ES256, "JWT", &payload, OPENED + Duration::from_secs(1)).await.unwrap()
+        ring.sign(SigningAlg::ES256, "JWT", &payload, OPENED + Duration::from_secs(1))
+            .await
+            .unwrap()
     };
     let own: &'static Keyring = &RING;
     // With every claim of an ID token, as none has: the type alone is enough.
     let payload = claims.to_string().into_bytes();
-    let introspection = RING.sign(SigningAlg::ES256, "token-introspection+jwt", &payload, OPENED + Duration::from_secs(1));
+    let introspection = RING.sign(
+        SigningAlg::ES256,
+        "token-introspection+jwt",
+        &payload,
+        OPENED + Duration::from_secs(1),
+    );
     for (attack, hint) in [
         ("signed by a foreign key", by(&FOREIGN, claims.to_string().into_bytes()).await),
         ("a userinfo answer", userinfo),
@@ -92,7 +100,10 @@ async fn forged_and_borrowed_hints_are_refused() {
         ("without signature", format!("{}.{}.", parts[0], parts[1])),
         ("alg none", format!("{none}.{tampered}.")),
         ("for another SP", by(own, changed("aud", json!("other"))).await),
-        ("of another issuer that shares our keys", by(own, changed("iss", json!("https://hub.example/api/v3"))).await),
+        (
+            "of another issuer that shares our keys",
+            by(own, changed("iss", json!("https://hub.example/api/v3"))).await,
+        ),
         ("without subject", by(own, changed("sub", json!(null))).await),
         ("of the future", by(own, changed("iat", json!(OPENED.seconds() + 3600))).await),
         ("without issue time", by(own, changed("iat", json!(null))).await),
@@ -104,7 +115,10 @@ async fn forged_and_borrowed_hints_are_refused() {
         let at_logout = hub.grants.logout_hint(&hint);
         // There it is the hint that says which service provider asks.
         if attack == "for another SP" {
-            assert_eq!(at_logout, Ok(Hint { audience: "other".into(), user: Subject::new("pairwise-angela") }));
+            assert_eq!(
+                at_logout,
+                Ok(Hint { audience: "other".into(), user: Subject::new("pairwise-angela") })
+            );
         } else {
             assert_eq!(at_logout, Err(ErrorCode::LogoutHintInvalid), "{attack}");
         }
@@ -116,7 +130,8 @@ async fn forged_and_borrowed_hints_are_refused() {
 async fn the_hint_of_another_service_provider_is_refused_and_its_own_accepted() {
     let hub = Hub::new();
     hub.issue("code", &[("client_id", "other")]).await;
-    let redeem = TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
+    let redeem =
+        TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
     let answer = serde_json::to_value(hub.grants.redeem(&redeem).await.unwrap()).unwrap();
     let hint = answer["id_token"].as_str().unwrap();
     assert_eq!(wanted(&hub, hint), Err(ErrorCode::IdTokenHintInvalid));
@@ -127,17 +142,28 @@ async fn the_hint_of_another_service_provider_is_refused_and_its_own_accepted() 
 #[tokio::test]
 async fn a_retired_key_still_proves_a_hint_for_a_month() {
     let month_over = OPENED + Duration::from_secs(100) + HINT_LIFE;
-    let key = |jwk: Jwk, from: Timestamp| SigningKey::parse(&Secret::new(jwk.as_ref().clone()), from, from).unwrap();
+    let key = |jwk: Jwk, from: Timestamp| {
+        SigningKey::parse(&Secret::new(jwk.as_ref().clone()), from, from).unwrap()
+    };
     let ec = |from| key(Jwk::generate_ec_key(EcCurve::P256).unwrap(), from);
     let rsa = key(Jwk::generate_rsa_key(2048).unwrap(), OPENED);
-    let ring = Arc::new(Keyring::new(vec![rsa, ec(OPENED), ec(OPENED + Duration::from_secs(100))], OPENED).unwrap());
+    let ring = Arc::new(
+        Keyring::new(vec![rsa, ec(OPENED), ec(OPENED + Duration::from_secs(100))], OPENED).unwrap(),
+    );
     let mut hub = Hub::new();
     hub.grants.signer = Arc::clone(&ring) as _;
     let (_, id_token) = hub.tokens("code", &[]).await;
-    let know = |now| hub.grants.own_keys.store(Arc::new(VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap()));
+    let know = |now| {
+        hub.grants
+            .own_keys
+            .store(Arc::new(VerificationKeys::from_jwks(&ring.verification_jwks(now)).unwrap()))
+    };
     know(month_over);
     assert_eq!(wanted(&hub, &id_token), angela());
-    assert_eq!(hub.grants.logout_hint(&id_token).map(|hint| hint.user), Ok(Subject::new("pairwise-angela")));
+    assert_eq!(
+        hub.grants.logout_hint(&id_token).map(|hint| hint.user),
+        Ok(Subject::new("pairwise-angela"))
+    );
     know(month_over + Duration::from_secs(1));
     assert_eq!(wanted(&hub, &id_token), Err(ErrorCode::IdTokenHintInvalid));
     assert_eq!(hub.grants.logout_hint(&id_token), Err(ErrorCode::LogoutHintInvalid));

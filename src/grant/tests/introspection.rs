@@ -5,7 +5,9 @@ use std::sync::Arc;
 
 use serde_json::{Value, json};
 
-use super::{ALLOWED, Hub, TOKEN_LIFE, by_post, dated, federation, service, service_with, token_request};
+use super::{
+    ALLOWED, Hub, TOKEN_LIFE, by_post, dated, federation, service, service_with, token_request,
+};
 use crate::assurance::Level;
 use crate::config::federation::{DataProvider, IntrospectionForm};
 use crate::config::{Federation, KeySource, Validity};
@@ -48,7 +50,8 @@ fn hub() -> Hub {
     off.client_id = "closed".into();
     off.active = false;
     let mut vault = data_provider("vault", &all, JWT);
-    vault.form = IntrospectionForm::Jwt { alg: SigningAlg::RS256, sealed: Some(EncryptionAlg::EcdhEs) };
+    vault.form =
+        IntrospectionForm::Jwt { alg: SigningAlg::RS256, sealed: Some(EncryptionAlg::EcdhEs) };
     vault.keys = super::seal::keys("enc");
     with([
         data_provider("archive", &all, IntrospectionForm::Json),
@@ -71,7 +74,10 @@ fn with(providers: impl IntoIterator<Item = DataProvider>) -> Hub {
 fn asked(client_id: &str, secret: &str, token: &str) -> IntrospectionRequest {
     let pairs = [("client_id", client_id), ("client_secret", secret), ("token", token)];
     let pairs = pairs.into_iter().filter(|(_, value)| !value.is_empty());
-    IntrospectionRequest::read(&[], &Params::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()))
+    IntrospectionRequest::read(
+        &[],
+        &Params::new(pairs.map(|(name, value)| (name.to_owned(), value.to_owned())).collect()),
+    )
 }
 
 impl Hub {
@@ -87,7 +93,8 @@ impl Hub {
         let mut grant = self.grant(code, &[]);
         grant.scopes = scope.split(' ').map(Scope::from).collect();
         grant.request.scopes.clone_from(&grant.scopes);
-        grant.proven.claims = self.grants.federation.load().claims(&grant.request, &grant.proven.identity);
+        grant.proven.claims =
+            self.grants.federation.load().claims(&grant.request, &grant.proven.identity);
         grant
     }
 
@@ -140,16 +147,23 @@ async fn each_data_provider_knows_a_person_by_a_subject_of_its_own_whoever_the_t
     let mut sharing = data_provider("sharing", &["family_name"], IntrospectionForm::Json);
     sharing.sector = "archive".into();
     let archive = data_provider("archive", &["family_name"], IntrospectionForm::Json);
-    let hub = with([archive, sharing, data_provider("museum", &["family_name"], IntrospectionForm::Json)]);
+    let hub = with([
+        archive,
+        sharing,
+        data_provider("museum", &["family_name"], IntrospectionForm::Json),
+    ]);
     let of_sp = hub.token_of("first", "openid family_name").await;
     let mut grant = hub.grant("second", &[("client_id", "other")]);
     grant.scopes = vec!["openid".into(), "family_name".into()];
     hub.grants.issue(grant).await.unwrap();
-    let request = TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("second") };
+    let request =
+        TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("second") };
     let answer = serde_json::to_value(hub.grants.redeem(&request).await.unwrap()).unwrap();
     let of_other = answer["access_token"].as_str().unwrap().to_owned();
     let mut subs = Vec::new();
-    for (client_id, token) in [("archive", &of_sp), ("archive", &of_other), ("sharing", &of_sp), ("museum", &of_sp)] {
+    for (client_id, token) in
+        [("archive", &of_sp), ("archive", &of_other), ("sharing", &of_sp), ("museum", &of_sp)]
+    {
         let told = hub.told(client_id, token).await.unwrap();
         assert_eq!(told["scope"], "family_name", "openid is not theirs");
         subs.push(told["sub"].as_str().unwrap().to_owned());
@@ -164,9 +178,15 @@ async fn the_store_keeps_pseudonyms_of_those_data_providers_alone_that_may_learn
     let hub = hub();
     let token = hub.token_of("code", "openid family_name").await;
     let judged = hub.grants.judge(&token).await.unwrap();
-    assert_eq!(judged.token.subjects_by_sector.keys().collect::<Vec<_>>(), ["archive", "signed", "vault"]);
+    assert_eq!(
+        judged.token.subjects_by_sector.keys().collect::<Vec<_>>(),
+        ["archive", "signed", "vault"]
+    );
     let kept = serde_json::to_string(&judged.token).unwrap();
-    assert!(!kept.contains("1962") && !kept.contains("75107"), "no more of the identity than the scopes gave: {kept}");
+    assert!(
+        !kept.contains("1962") && !kept.contains("75107"),
+        "no more of the identity than the scopes gave: {kept}"
+    );
 }
 
 // R185
@@ -178,7 +198,15 @@ async fn a_token_that_is_dead_or_none_of_theirs_is_inactive_and_nothing_else() {
     assert_eq!(hub.told("stranger", &token).await, inactive, "openid alone is shared");
     hub.grants.issue(hub.grant_of("live code", "openid family_name")).await.unwrap();
     let truncated = &token[..token.len() - 1];
-    for guess in ["guess", truncated, &format!("{token}x"), "live code", "live code's session", "\u{0}", &"x".repeat(60_000)] {
+    for guess in [
+        "guess",
+        truncated,
+        &format!("{token}x"),
+        "live code",
+        "live code's session",
+        "\u{0}",
+        &"x".repeat(60_000),
+    ] {
         assert_eq!(hub.told("archive", guess).await, inactive, "{guess}");
     }
     hub.clock.advance(TOKEN_LIFE);
@@ -193,9 +221,15 @@ async fn a_token_that_is_dead_or_none_of_theirs_is_inactive_and_nothing_else() {
 async fn a_service_provider_that_is_taken_out_takes_its_tokens_along() {
     let mut hub = hub();
     let token = hub.token_of("code", "openid family_name").await;
-    let providers =
-        hub.grants.federation.load().active_data_providers().map(|provider| DataProvider::clone(provider)).collect::<Vec<_>>();
-    hub.grants.federation = Federation::clone(&federation(false).load()).with_data_providers(providers).into();
+    let providers = hub
+        .grants
+        .federation
+        .load()
+        .active_data_providers()
+        .map(|provider| DataProvider::clone(provider))
+        .collect::<Vec<_>>();
+    hub.grants.federation =
+        Federation::clone(&federation(false).load()).with_data_providers(providers).into();
     assert_eq!(hub.told("archive", &token).await, Ok(json!({ "active": false })));
     assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid));
 }
@@ -215,15 +249,22 @@ async fn whoever_is_not_proven_hears_one_refusal_and_no_token_is_looked_at() {
         ("", "archive's secret", ErrorCode::DataProviderCredentials),
     ] {
         for token in [token.as_str(), "guess", ""] {
-            let refused = hub.grants.introspect(&asked(client_id, secret, token)).await.unwrap_err().code;
+            let refused =
+                hub.grants.introspect(&asked(client_id, secret, token)).await.unwrap_err().code;
             assert_eq!(refused, code, "{client_id} {secret} {token}");
             assert_eq!((code.entry().status, code.entry().oauth), (401, "invalid_client"));
             assert_eq!(code.entry().description, "Client authentication failed.");
         }
     }
-    assert!(!hub.grants.metrics.render().contains("passerelle_introspections_total{"), "none was introspected");
+    assert!(
+        !hub.grants.metrics.render().contains("passerelle_introspections_total{"),
+        "none was introspected"
+    );
     let proven = asked("archive", "archive's secret", "");
-    assert_eq!(hub.grants.introspect(&proven).await.unwrap_err().code, ErrorCode::IntrospectionTokenMissing);
+    assert_eq!(
+        hub.grants.introspect(&proven).await.unwrap_err().code,
+        ErrorCode::IntrospectionTokenMissing
+    );
 }
 
 #[tokio::test]
@@ -240,7 +281,10 @@ async fn a_secret_counts_in_its_time_alone() {
     assert!(hub.grants.introspect(&of("archive's old secret")).await.is_ok());
     hub.clock.advance(TOKEN_LIFE);
     assert!(hub.told("archive", "guess").await.is_ok());
-    assert_eq!(hub.grants.introspect(&of("archive's old secret")).await.unwrap_err().code, ErrorCode::DataProviderSecretExpired);
+    assert_eq!(
+        hub.grants.introspect(&of("archive's old secret")).await.unwrap_err().code,
+        ErrorCode::DataProviderSecretExpired
+    );
 }
 
 // R184, R185
@@ -250,14 +294,18 @@ async fn a_signed_answer_is_the_same_facts_in_the_form_of_rfc_9701() {
     let token = hub.token_of("code", "openid family_name").await;
     let keys = VerificationKeys::from_jwks(&RING.verification_jwks(OPENED)).unwrap();
     for token in [token.as_str(), "guess"] {
-        let answer = hub.grants.introspect(&asked("signed", "signed's secret", token)).await.unwrap();
+        let answer =
+            hub.grants.introspect(&asked("signed", "signed's secret", token)).await.unwrap();
         let Introspected::Jwt(answer) = answer else { panic!("JSON") };
         let Ok(opened) = open_jws(&answer, SigningAlg::ES256, &keys) else { panic!("{answer}") };
         assert_eq!(opened.header["typ"], "token-introspection+jwt");
         let Value::Object(mut facts) = hub.told("archive", token).await.unwrap() else { panic!() };
         if token != "guess" {
             facts.insert("aud".into(), "signed".into());
-            facts.insert("sub".into(), hub.sub_at("signed", &proven("idp", Level::Eidas1).identity).into());
+            facts.insert(
+                "sub".into(),
+                hub.sub_at("signed", &proven("idp", Level::Eidas1).identity).into(),
+            );
         }
         let expected = json!({ "iss": ISSUER, "aud": "signed", "iat": hub.now().seconds(), "token_introspection": facts });
         assert_eq!(Value::Object(opened.claims), expected);
@@ -276,7 +324,8 @@ async fn a_sealed_answer_is_read_by_its_data_provider_alone() {
 
 #[tokio::test]
 async fn without_a_key_to_seal_to_nothing_is_said_of_the_token() {
-    let sealed = IntrospectionForm::Jwt { alg: SigningAlg::ES256, sealed: Some(EncryptionAlg::RsaOaep) };
+    let sealed =
+        IntrospectionForm::Jwt { alg: SigningAlg::ES256, sealed: Some(EncryptionAlg::RsaOaep) };
     let hub = with([data_provider("vault", &["family_name"], sealed)]);
     assert_eq!(hub.told("vault", "guess").await, Err(ErrorCode::DataProviderKeysMissing));
 }
@@ -285,38 +334,68 @@ async fn without_a_key_to_seal_to_nothing_is_said_of_the_token() {
 async fn the_right_ones_always_pass_however_many_mistakes_were_made_in_their_name() {
     let hub = hub();
     let token = hub.token_of("code", "openid family_name").await;
-    for (claimed, unproven) in [("archive", ErrorCode::DataProviderSecret), ("nobody", ErrorCode::DataProviderUnknown)] {
+    for (claimed, unproven) in
+        [("archive", ErrorCode::DataProviderSecret), ("nobody", ErrorCode::DataProviderUnknown)]
+    {
         // R206: where the limit begins does not tell whether the id exists.
         for round in 0..ALLOWED.failed_authentications.get() + 5 {
-            let code = if round < ALLOWED.failed_authentications.get() { unproven } else { ErrorCode::TooManyMistakes };
-            let refused = hub.grants.introspect(&asked(claimed, "guess", "guess")).await.unwrap_err().code;
+            let code = if round < ALLOWED.failed_authentications.get() {
+                unproven
+            } else {
+                ErrorCode::TooManyMistakes
+            };
+            let refused =
+                hub.grants.introspect(&asked(claimed, "guess", "guess")).await.unwrap_err().code;
             assert_eq!(refused, code, "{claimed} {round}");
         }
     }
     assert_eq!(hub.told("archive", &token).await.unwrap()["active"], true);
     for round in 0..ALLOWED.inactive_answers.get() + 5 {
-        let expected =
-            if round < ALLOWED.inactive_answers.get() { Ok(json!({ "active": false })) } else { Err(ErrorCode::TooManyMistakes) };
+        let expected = if round < ALLOWED.inactive_answers.get() {
+            Ok(json!({ "active": false }))
+        } else {
+            Err(ErrorCode::TooManyMistakes)
+        };
         assert_eq!(hub.told("archive", "guess").await, expected, "{round}");
     }
-    assert_eq!(hub.told("archive", &token).await.unwrap()["active"], true, "rubbish does not blind it");
-    assert_eq!(hub.told("stranger", "guess").await, Ok(json!({ "active": false })), "nor another one");
+    assert_eq!(
+        hub.told("archive", &token).await.unwrap()["active"],
+        true,
+        "rubbish does not blind it"
+    );
+    assert_eq!(
+        hub.told("stranger", "guess").await,
+        Ok(json!({ "active": false })),
+        "nor another one"
+    );
 }
 
 #[tokio::test]
 async fn a_token_is_forgotten_for_its_own_service_provider_and_for_no_other() {
     let hub = hub();
     let token = hub.token_of("code", "openid family_name").await;
-    for (client_id, token) in [("other", token.as_str()), ("sp", "guess"), ("sp", &token[1..]), ("sp", "code's session")] {
+    for (client_id, token) in
+        [("other", token.as_str()), ("sp", "guess"), ("sp", &token[1..]), ("sp", "code's session")]
+    {
         assert_eq!(hub.revoke(client_id, token).await, Ok(()), "{client_id} {token}");
     }
     assert_eq!(hub.verdict(&token).await, Ok(()));
-    for (client_id, code) in [("nobody", ErrorCode::ClientUnknown), ("archive", ErrorCode::ClientUnknown)] {
-        assert_eq!(hub.revoke(client_id, &token).await, Err(code), "a data provider revokes nothing");
+    for (client_id, code) in
+        [("nobody", ErrorCode::ClientUnknown), ("archive", ErrorCode::ClientUnknown)]
+    {
+        assert_eq!(
+            hub.revoke(client_id, &token).await,
+            Err(code),
+            "a data provider revokes nothing"
+        );
     }
     assert_eq!(hub.revoke("sp", &token).await, Ok(()));
     assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid));
-    assert_eq!(hub.told("archive", &token).await, Ok(json!({ "active": false })), "replayed after it was revoked");
+    assert_eq!(
+        hub.told("archive", &token).await,
+        Ok(json!({ "active": false })),
+        "replayed after it was revoked"
+    );
     assert_eq!(hub.revoke("sp", &token).await, Ok(()), "again");
     assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused), "its code stays burnt");
 }
@@ -324,7 +403,10 @@ async fn a_token_is_forgotten_for_its_own_service_provider_and_for_no_other() {
 #[tokio::test]
 async fn a_token_of_one_family_leaves_the_others_alone() {
     let hub = hub();
-    let (first, second) = (hub.token_of("first", "openid family_name").await, hub.token_of("second", "openid family_name").await);
+    let (first, second) = (
+        hub.token_of("first", "openid family_name").await,
+        hub.token_of("second", "openid family_name").await,
+    );
     hub.revoke("sp", &first).await.unwrap();
     assert_eq!(hub.verdict(&second).await, Ok(()));
 }
@@ -334,8 +416,14 @@ fn keys_of_data_providers_are_looked_up_as_those_of_service_providers() {
     let mut vault = data_provider("vault", &["family_name"], JWT);
     vault.keys = super::seal::keys("enc");
     let (of_vault, of_sp) = (vault.keys.clone(), KeySource::None);
-    let services = [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
-    let federation = Federation::clone(&super::federation_of(services).load()).with_data_providers([vault]);
-    let directory = KeyDirectory::new(&federation, &Arc::new(Metrics::new(OPENED).unwrap())).unwrap();
-    assert!(directory.keys(&"vault".into(), &of_vault).is_some() && directory.keys(&"sp".into(), &of_sp).is_none());
+    let services =
+        [service("sp", true, SigningAlg::ES256), service_with("keyless", KeySource::None)];
+    let federation =
+        Federation::clone(&super::federation_of(services).load()).with_data_providers([vault]);
+    let directory =
+        KeyDirectory::new(&federation, &Arc::new(Metrics::new(OPENED).unwrap())).unwrap();
+    assert!(
+        directory.keys(&"vault".into(), &of_vault).is_some()
+            && directory.keys(&"sp".into(), &of_sp).is_none()
+    );
 }

@@ -20,7 +20,10 @@ const NOWHERE: Destination = Destination { service_provider: None, back: None };
 async fn codes_and_tokens_end_with_their_session_and_with_those_that_continue_it() {
     let hub = Hub::new();
     let (first, _) = hub.tokens("first", &[]).await;
-    let former = SessionUse::Fresh { cookie: cookie("second's session"), former: Some(cookie("first's session")) };
+    let former = SessionUse::Fresh {
+        cookie: cookie("second's session"),
+        former: Some(cookie("first's session")),
+    };
     hub.grants.issue(Grant { session: former, ..hub.grant("second", &[]) }).await.unwrap();
     let (unharmed, _) = hub.tokens("another browser's", &[]).await;
 
@@ -30,7 +33,10 @@ async fn codes_and_tokens_end_with_their_session_and_with_those_that_continue_it
     assert_eq!(hub.verdict(&first).await, Err(ErrorCode::AccessTokenInvalid));
     assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown));
     assert_eq!(hub.verdict(&unharmed).await, Ok(()));
-    assert!(hub.grants.end_session(&cookie("second's session")).await.unwrap().is_none(), "nobody ends it twice");
+    assert!(
+        hub.grants.end_session(&cookie("second's session")).await.unwrap().is_none(),
+        "nobody ends it twice"
+    );
 }
 
 #[tokio::test]
@@ -53,7 +59,10 @@ async fn a_login_that_finishes_while_its_person_signs_out_gives_nothing() {
     let session = hub.grants.session(&cookie("first's session")).await.unwrap().unwrap();
     let family = crate::grant::session::family_of(&session);
     hub.grants.store.revoke(&family, hub.now() + Duration::from_secs(90), hub.now()).await.unwrap();
-    let former = SessionUse::Fresh { cookie: cookie("late session"), former: Some(cookie("first's session")) };
+    let former = SessionUse::Fresh {
+        cookie: cookie("late session"),
+        former: Some(cookie("first's session")),
+    };
     let late = hub.grants.issue(Grant { session: former, ..hub.grant("late", &[]) }).await;
     assert_eq!(late, Err(ErrorCode::LoginRequired));
     assert!(hub.grants.session(&cookie("late session")).await.unwrap().is_none());
@@ -98,7 +107,10 @@ async fn a_flood_of_parked_requests_is_bounded_and_takes_no_logout_records_place
 async fn where_a_logout_led_is_told_to_its_own_repeat_for_a_minute() {
     let hub = Hub::new();
     let elsewhere = Destination { service_provider: Some("sp".into()), back: None };
-    hub.grants.keep_departure(&cookie("c"), &NOWHERE, "https://idp.example/end?state=s").await.unwrap();
+    hub.grants
+        .keep_departure(&cookie("c"), &NOWHERE, "https://idp.example/end?state=s")
+        .await
+        .unwrap();
     let led = |value: &'static str| {
         let grants = &hub.grants;
         async move { grants.departure(&cookie(value), &NOWHERE).await.unwrap() }

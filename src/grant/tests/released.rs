@@ -7,12 +7,13 @@ use serde_json::{Value, json, to_value};
 use crate::assurance::Level;
 use crate::grant::logout::Destination;
 use crate::grant::records::{
-    CodeRecord, TokenRecord, assertion_key, code_key, decode, departed_key, logout_key, parked_key, session_key, token_key,
+    CodeRecord, TokenRecord, assertion_key, code_key, decode, departed_key, logout_key, parked_key,
+    session_key, token_key,
 };
 use crate::login::samples::{OPENED, proven};
 use crate::session::{Finished, Session};
 use crate::store::Kind;
-use crate::store::redis::released_tests::{Sample, contains, released};
+use crate::store::redis::tests::released::{Sample, contains, released};
 
 pub(crate) fn samples() -> Vec<Sample> {
     let token = json!({
@@ -50,12 +51,23 @@ pub(crate) fn samples() -> Vec<Sample> {
         Sample::new("a session", &session_key("cookie"), to_value(&session).unwrap()),
         kin(Sample::new("a code", &code_key("code"), code.clone())),
         kin(Sample::new("an older code", &code_key("code"), older_code)),
-        Sample { tombstone: Some("what it issued".into()), ..kin(Sample::new("a spent code", &code_key("code"), code)) },
+        Sample {
+            tombstone: Some("what it issued".into()),
+            ..kin(Sample::new("a spent code", &code_key("code"), code))
+        },
         kin(Sample::new("a token", &token_key("token"), token)),
         kin(Sample::new("an older token", &token_key("token"), older)),
         Sample::new("a logout's way back", &logout_key(&"idp".into(), "state"), destination),
-        Sample::new("where a logout went", &departed_key("cookie", b"destination"), json!("https://idp.example/out")),
-        Sample::new("a logout that waits", &parked_key("ticket"), json!([["state", "its state"], ["id_token_hint", "a.b.c"]])),
+        Sample::new(
+            "where a logout went",
+            &departed_key("cookie", b"destination"),
+            json!("https://idp.example/out"),
+        ),
+        Sample::new(
+            "a logout that waits",
+            &parked_key("ticket"),
+            json!([["state", "its state"], ["id_token_hint", "a.b.c"]]),
+        ),
         Sample::new("an assertion that was used", &assertion_key(&"sp".into(), "jti"), Value::Null),
     ]
 }
@@ -63,7 +75,12 @@ pub(crate) fn samples() -> Vec<Sample> {
 fn read<T: DeserializeOwned + Serialize>(sample: &Sample) -> T {
     let read: T = decode(&sample.bytes()).unwrap_or_else(|_| panic!("{}", sample.what));
     let again = to_value(&read).unwrap();
-    assert!(contains(&again, &sample.value), "{}: {again:#} is not {:#}", sample.what, sample.value);
+    assert!(
+        contains(&again, &sample.value),
+        "{}: {again:#} is not {:#}",
+        sample.what,
+        sample.value
+    );
     read
 }
 
@@ -74,10 +91,20 @@ fn sessions_codes_tokens_and_logouts_of_the_last_release_are_read() {
     }
     for sample in released(Kind::Code) {
         let code = read::<CodeRecord>(&sample);
-        assert_eq!(code.claims.is_empty() && code.token.trace.is_none(), sample.what == "an older code", "{}", sample.what);
+        assert_eq!(
+            code.claims.is_empty() && code.token.trace.is_none(),
+            sample.what == "an older code",
+            "{}",
+            sample.what
+        );
     }
     for sample in released(Kind::Token) {
-        assert_eq!(read::<TokenRecord>(&sample).trace.is_none(), sample.what == "an older token", "{}", sample.what);
+        assert_eq!(
+            read::<TokenRecord>(&sample).trace.is_none(),
+            sample.what == "an older token",
+            "{}",
+            sample.what
+        );
     }
     for sample in released(Kind::Logout) {
         match &*sample.what {

@@ -22,7 +22,9 @@ const ECDH: Option<AnswerEncryption> =
 pub(super) fn keys(purpose: &str) -> KeySource {
     let mut jwk: Map<String, Value> = PRIVATE.to_public_key().unwrap().into();
     jwk.extend(json!({ "kid": "enc-1", "use": purpose }).as_object().unwrap().clone());
-    KeySource::Inline(Arc::new(ClientKeys::from_jwks(json!({ "keys": [jwk] }).to_string().as_bytes()).unwrap()))
+    KeySource::Inline(Arc::new(
+        ClientKeys::from_jwks(json!({ "keys": [jwk] }).to_string().as_bytes()).unwrap(),
+    ))
 }
 
 impl Hub {
@@ -36,8 +38,11 @@ impl Hub {
 
     fn registers(&mut self, keys: KeySource, encryption: Option<AnswerEncryption>) {
         let service = Service { encryption, ..service_with("sp", keys) };
-        self.grants.federation = Federation::new([service], ScopeTable::default(), Unavailable::Greyed).into();
-        self.grants.client_keys = Arc::new(KeyDirectory::new(&self.grants.federation.load(), &self.grants.metrics).unwrap());
+        self.grants.federation =
+            Federation::new([service], ScopeTable::default(), Unavailable::Greyed).into();
+        self.grants.client_keys = Arc::new(
+            KeyDirectory::new(&self.grants.federation.load(), &self.grants.metrics).unwrap(),
+        );
     }
 }
 
@@ -56,7 +61,10 @@ async fn both_answers_are_sealed_and_hold_the_signed_ones() {
     let userinfo = hub.userinfo(&access_token).await.unwrap();
     for jwe in [id_token, userinfo] {
         let (header, claims) = read(&unsealed(&jwe));
-        assert_eq!((&header["alg"], &header["typ"], &claims["aud"]), (&json!("ES256"), &json!("JWT"), &json!("sp")));
+        assert_eq!(
+            (&header["alg"], &header["typ"], &claims["aud"]),
+            (&json!("ES256"), &json!("JWT"), &json!("sp"))
+        );
     }
 }
 
@@ -91,7 +99,9 @@ async fn whether_a_service_provider_has_keys_is_told_to_itself_alone() {
 
 #[tokio::test]
 async fn on_high_nothing_leaves_unsealed_whatever_the_registration_lacks() {
-    for (keys, encryption) in [(KeySource::None, None), (keys("enc"), None), (KeySource::None, ECDH)] {
+    for (keys, encryption) in
+        [(KeySource::None, None), (keys("enc"), None), (KeySource::None, ECDH)]
+    {
         let mut hub = Hub::high();
         let (access_token, _) = hub.tokens("code", &[("acr_values", "eidas2")]).await;
         hub.issue("another", &[("acr_values", "eidas2")]).await;

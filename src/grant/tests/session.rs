@@ -26,7 +26,10 @@ async fn session(hub: &Hub, value: &str) -> Option<Session> {
 }
 
 fn fresh(grant: Grant, value: &str, former: &str) -> Grant {
-    Grant { session: SessionUse::Fresh { cookie: cookie(value), former: Some(cookie(former)) }, ..grant }
+    Grant {
+        session: SessionUse::Fresh { cookie: cookie(value), former: Some(cookie(former)) },
+        ..grant
+    }
 }
 
 fn reused(grant: Grant, value: &str) -> Grant {
@@ -50,7 +53,10 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
     let (sp, other) = (ClientId::from("sp"), ClientId::from("other"));
     for (same, kept) in [(true, true), (false, false)] {
         let hub = Hub::new();
-        hub.grants.issue(Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) }).await.unwrap();
+        hub.grants
+            .issue(Grant { consented: true, ..hub.grant("first", &[("client_id", "other")]) })
+            .await
+            .unwrap();
         let claims = shown(&hub.grant("x", &[]).proven.claims);
         let mut second = fresh(hub.grant("second", &[]), "second", "first's session");
         if !same {
@@ -67,7 +73,12 @@ async fn the_same_person_keeps_what_the_session_knew_and_another_does_not() {
 /// `subject = "provider"`: of both only a `sub` is known, and that is not the same.
 #[tokio::test]
 async fn the_consent_of_one_pseudonym_is_not_anothers() {
-    let nobody = || Identity::from_claims(&Map::new(), &Rules { home_country: "99100".into(), required: Required::SubjectOnly });
+    let nobody = || {
+        Identity::from_claims(
+            &Map::new(),
+            &Rules { home_country: "99100".into(), required: Required::SubjectOnly },
+        )
+    };
     let other = ClientId::from("other");
     for (account, kept) in [("upstream-angela", true), ("somebody else", false)] {
         let hub = Hub::new();
@@ -147,7 +158,11 @@ async fn what_a_second_try_issues_ends_with_the_session_of_the_first() {
     hub.grants.store.remove(&code_key("second")).await.unwrap();
     hub.grants.issue(second).await.unwrap();
     assert!(hub.grants.end_session(&cookie("second")).await.unwrap().is_some());
-    assert_eq!(hub.redeem("second").await, Err(ErrorCode::CodeUnknown), "a code alive after logout");
+    assert_eq!(
+        hub.redeem("second").await,
+        Err(ErrorCode::CodeUnknown),
+        "a code alive after logout"
+    );
 }
 
 /// An account at another identity provider, or the same with another e-mail address.
@@ -165,12 +180,18 @@ fn hub_where_identity_is_proven_by(idp: bool, another: bool) -> Hub {
     let file: ConnectorFile = toml::from_str(text).unwrap();
     let facts = |(id, proves_identity): (&str, bool)| {
         let id = ConnectorId::from(id);
-        let configured =
-            ConfiguredConnector { id: id.clone(), file: file.clone(), client_secret: None, logo: None, blocks: Vec::new() };
+        let configured = ConfiguredConnector {
+            id: id.clone(),
+            file: file.clone(),
+            client_secret: None,
+            logo: None,
+            blocks: Vec::new(),
+        };
         (id, Arc::new(ConnectorFacts { proves_identity, ..ConnectorFacts::of(&configured) }))
     };
     let connectors = [("idp", idp), ("another", another)].map(facts);
-    hub.grants.federation = Current::new(Federation::clone(&hub.grants.federation.load()).with_connectors(connectors));
+    hub.grants.federation =
+        Current::new(Federation::clone(&hub.grants.federation.load()).with_connectors(connectors));
     hub
 }
 
@@ -180,20 +201,31 @@ async fn an_unverified_connectors_claims_continue_no_session_of_another_account(
     for (idp, another) in [(true, true), (true, false), (false, true), (false, false)] {
         let hub = hub_where_identity_is_proven_by(idp, another);
         hub.issue("first", &[("client_id", "other")]).await;
-        let second = by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
+        let second = by_another_account(
+            fresh(hub.grant("second", &[]), "second", "first's session"),
+            |_| (),
+        );
         hub.grants.issue(second).await.unwrap();
         let second = session(&hub, "second").await.unwrap();
         assert_eq!(second.took_part(&"other".into()), idp && another, "{idp} {another}");
         // The same account needs no proof.
         let third = by_another_account(fresh(hub.grant("third", &[]), "third", "second"), |_| ());
         hub.grants.issue(third).await.unwrap();
-        assert_eq!(session(&hub, "third").await.unwrap().lineage, second.lineage, "{idp} {another}");
+        assert_eq!(
+            session(&hub, "third").await.unwrap().lineage,
+            second.lineage,
+            "{idp} {another}"
+        );
     }
     let hub = Hub::new();
     hub.issue("first", &[("client_id", "other")]).await;
-    let second = by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
+    let second =
+        by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
     hub.grants.issue(second).await.unwrap();
-    assert!(!session(&hub, "second").await.unwrap().took_part(&"other".into()), "connectors whose files are gone");
+    assert!(
+        !session(&hub, "second").await.unwrap().took_part(&"other".into()),
+        "connectors whose files are gone"
+    );
 }
 
 #[tokio::test]
@@ -202,11 +234,15 @@ async fn a_second_account_with_another_email_address_does_not_split_the_session(
     hub.issue("first", &[("client_id", "other")]).await;
     let lineage = session(&hub, "first's session").await.unwrap().lineage;
     let second = fresh(hub.grant("second", &[]), "second", "first's session");
-    let second = by_another_account(second, |identity| identity.email = Some("angela@work.example".into()));
+    let second =
+        by_another_account(second, |identity| identity.email = Some("angela@work.example".into()));
     hub.grants.issue(second).await.unwrap();
     let continued = session(&hub, "second").await.unwrap();
     assert_eq!(continued.lineage, lineage);
-    assert!(continued.took_part(&"other".into()), "a logout must end what the first account was used for");
+    assert!(
+        continued.took_part(&"other".into()),
+        "a logout must end what the first account was used for"
+    );
 }
 
 #[tokio::test]
@@ -229,7 +265,8 @@ async fn where_the_subject_is_the_account_an_equal_identity_continues_nothing() 
     let mut hub = hub_where_identity_is_proven_by(true, true);
     hub.grants.subjects.source = SubjectSource::Provider;
     hub.issue("first", &[("client_id", "other")]).await;
-    let second = by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
+    let second =
+        by_another_account(fresh(hub.grant("second", &[]), "second", "first's session"), |_| ());
     hub.grants.issue(second).await.unwrap();
     assert!(!session(&hub, "second").await.unwrap().took_part(&"other".into()));
     let third = fresh(hub.grant("third", &[]), "third", "second");

@@ -5,7 +5,10 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use super::seal::unsealed;
-use super::{Hub, ID_TOKEN_LIFE, MILLISECOND, OPENID_ID_TOKEN_LIFE, TOKEN_LIFE, by_post, read, service, token_request};
+use super::{
+    Hub, ID_TOKEN_LIFE, MILLISECOND, OPENID_ID_TOKEN_LIFE, TOKEN_LIFE, by_post, read, service,
+    token_request,
+};
 use crate::assurance::{At, Level, Platform};
 use crate::config::Federation;
 use crate::config::federation::Unavailable;
@@ -24,7 +27,10 @@ async fn expires_in_is_the_life_that_the_token_has() {
     let hub = Hub::new();
     hub.issue("code", &[]).await;
     let answer = hub.redeem("code").await.unwrap();
-    assert_eq!((&answer["token_type"], &answer["scope"]), (&json!("Bearer"), &json!("openid email")));
+    assert_eq!(
+        (&answer["token_type"], &answer["scope"]),
+        (&json!("Bearer"), &json!("openid email"))
+    );
     let token = answer["access_token"].as_str().unwrap();
     let judged = hub.grants.judge(token).await.unwrap();
     let life = Duration::from_secs(answer["expires_in"].as_u64().unwrap());
@@ -42,7 +48,15 @@ async fn unknown_tokens_and_other_secrets_are_no_access_tokens() {
     let hub = Hub::new();
     let (token, id_token) = hub.tokens("code", &[]).await;
     hub.issue("live code", &[]).await;
-    let guesses = ["", "guess", "live code", "live code's session", &id_token, &format!("{token} "), &token[1..]];
+    let guesses = [
+        "",
+        "guess",
+        "live code",
+        "live code's session",
+        &id_token,
+        &format!("{token} "),
+        &token[1..],
+    ];
     for guess in guesses {
         assert_eq!(hub.verdict(guess).await, Err(ErrorCode::AccessTokenInvalid), "{guess}");
     }
@@ -77,7 +91,11 @@ async fn amr_is_told_only_when_asked() {
         let (_, id_token) = Hub::new().tokens("code", &[("claims", claims)]).await;
         let (_, payload) = read(&id_token);
         assert_eq!(payload.get("amr").cloned().unwrap_or_default(), expected, "{claims}");
-        assert_eq!(payload.as_object().unwrap().contains_key("amr"), expected.is_array(), "{claims}");
+        assert_eq!(
+            payload.as_object().unwrap().contains_key("amr"),
+            expected.is_array(),
+            "{claims}"
+        );
     }
 }
 
@@ -96,7 +114,8 @@ async fn acr_is_the_level_obtained_and_on_standard_always_eidas1() {
         hub.grants.issue(grant).await.unwrap();
         let answer = hub.redeem("code").await.unwrap();
         let id_token = answer["id_token"].as_str().unwrap();
-        let id_token = if platform == Platform::High { unsealed(id_token) } else { id_token.to_owned() };
+        let id_token =
+            if platform == Platform::High { unsealed(id_token) } else { id_token.to_owned() };
         assert_eq!(read(&id_token).1["acr"], acr, "{platform:?} {obtained:?}");
         assert_eq!(hub.gate.asked.lock().unwrap().last().unwrap().2, At::Obtained(obtained));
     }
@@ -117,12 +136,15 @@ async fn a_reused_authentication_is_told_as_what_it_counts_for_and_judged_by_wha
 async fn each_service_provider_gets_its_own_algorithm_audience_and_a_true_signature() {
     let hub = Hub::new();
     hub.grants.issue(hub.grant("code", &[("client_id", "other")])).await.unwrap();
-    let request = TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
+    let request =
+        TokenRequest { credentials: by_post("other", "other's secret"), ..token_request("code") };
     let answer = serde_json::to_value(hub.grants.redeem(&request).await.unwrap()).unwrap();
     let userinfo = hub.userinfo(answer["access_token"].as_str().unwrap()).await.unwrap();
     let keys = VerificationKeys::from_jwks(&RING.jwks(OPENED, Duration::ZERO)).unwrap();
     for jws in [answer["id_token"].as_str().unwrap(), &userinfo] {
-        let Ok(opened) = open_jws(jws, crate::protocol::alg::SigningAlg::RS256, &keys) else { panic!("{jws}") };
+        let Ok(opened) = open_jws(jws, crate::protocol::alg::SigningAlg::RS256, &keys) else {
+            panic!("{jws}")
+        };
         assert_eq!(opened.claims["aud"], "other");
     }
 }
@@ -172,7 +194,10 @@ async fn id_token_claims_puts_the_claims_of_the_granted_scopes_into_the_id_token
         under_openid_rules(&hub, id_token_claims);
         let (token, id_token) = hub.tokens("code", &[]).await;
         let claims = read(&id_token).1;
-        assert_eq!((claims.get("email").unwrap_or(&Value::Null), &claims["sub"]), (&email, &json!("pairwise-angela")));
+        assert_eq!(
+            (claims.get("email").unwrap_or(&Value::Null), &claims["sub"]),
+            (&email, &json!("pairwise-angela"))
+        );
         assert!(hub.userinfo(&token).await.is_ok());
     }
 }

@@ -14,7 +14,11 @@ impl Hub {
     fn reregister(&self, change: impl FnOnce(&mut Service)) {
         let mut sp = service("sp", true, SigningAlg::ES256);
         change(&mut sp);
-        self.grants.federation.switch(Federation::new([sp], ScopeTable::default(), Unavailable::Greyed));
+        self.grants.federation.switch(Federation::new(
+            [sp],
+            ScopeTable::default(),
+            Unavailable::Greyed,
+        ));
     }
 
     async fn record(&self, token: &str) -> Option<TokenRecord> {
@@ -41,10 +45,18 @@ async fn a_code_is_not_redeemed_once_its_redirect_uri_or_a_scope_was_withdrawn()
         let hub = Hub::new();
         hub.issue("code", &[]).await;
         hub.reregister(change);
-        assert_eq!(hub.refusal(&token_request("code")).await, Some(ErrorCode::CodeRegistrationWithdrawn), "{what}");
+        assert_eq!(
+            hub.refusal(&token_request("code")).await,
+            Some(ErrorCode::CodeRegistrationWithdrawn),
+            "{what}"
+        );
         assert_eq!(ErrorCode::CodeRegistrationWithdrawn.entry().oauth, "invalid_grant");
         hub.reregister(|_| ());
-        assert_eq!(hub.redeem("code").await, Err(ErrorCode::CodeReused), "{what}: the code stays burnt");
+        assert_eq!(
+            hub.redeem("code").await,
+            Err(ErrorCode::CodeReused),
+            "{what}: the code stays burnt"
+        );
     }
 }
 
@@ -56,8 +68,14 @@ async fn a_token_is_dead_while_its_redirect_uri_or_a_scope_is_withdrawn() {
         assert!(hub.userinfo(&token).await.is_ok());
         hub.reregister(change);
         assert_eq!(hub.userinfo(&token).await, Err(ErrorCode::AccessTokenInvalid), "{what}");
-        assert_eq!(hub.verdict(&token).await, Err(ErrorCode::AccessTokenInvalid), "{what}: nor does a data provider hear of it");
-        hub.reregister(|sp| sp.registration.redirect_uris.push("https://sp.example/one-more".into()));
+        assert_eq!(
+            hub.verdict(&token).await,
+            Err(ErrorCode::AccessTokenInvalid),
+            "{what}: nor does a data provider hear of it"
+        );
+        hub.reregister(|sp| {
+            sp.registration.redirect_uris.push("https://sp.example/one-more".into())
+        });
         assert!(hub.userinfo(&token).await.is_ok(), "{what}: what was added takes nothing away");
     }
 }

@@ -61,12 +61,21 @@ impl Pattern {
         }
         let count = |kind: fn(&Token) -> bool| tokens.iter().filter(|token| kind(token)).count();
         let years = count(|token| matches!(token, Token::Year));
-        let (months, days) = (count(|token| matches!(token, Token::Month(_))), count(|token| matches!(token, Token::Day(_))));
+        let (months, days) = (
+            count(|token| matches!(token, Token::Month(_))),
+            count(|token| matches!(token, Token::Day(_))),
+        );
         if years != 1 || months > 1 || days > months {
             return Err(PatternFault::Parts);
         }
-        let open = |token: &Token| matches!(token, Token::Month(Digits::OneOrTwo) | Token::Day(Digits::OneOrTwo));
-        if tokens.iter().zip(tokens.iter().skip(1)).any(|(token, next)| open(token) && !matches!(next, Token::Mark(_))) {
+        let open = |token: &Token| {
+            matches!(token, Token::Month(Digits::OneOrTwo) | Token::Day(Digits::OneOrTwo))
+        };
+        if tokens
+            .iter()
+            .zip(tokens.iter().skip(1))
+            .any(|(token, next)| open(token) && !matches!(next, Token::Mark(_)))
+        {
             return Err(PatternFault::Open);
         }
         Ok(Self(tokens))

@@ -124,7 +124,10 @@ mod tests {
             ("__proto__", None),
             ("/constructor/prototype", None),
         ] {
-            let value = Path::parse(path).unwrap().find(claims.as_object().unwrap()).and_then(Value::as_str);
+            let value = Path::parse(path)
+                .unwrap()
+                .find(claims.as_object().unwrap())
+                .and_then(Value::as_str);
             assert_eq!(value, found, "{path}");
         }
     }

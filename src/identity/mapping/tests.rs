@@ -13,13 +13,19 @@ fn from(text: &str, form: Form) -> Rule {
 
 fn join(parts: &[&str], with: &str) -> Rule {
     Rule {
-        source: Source::Join { parts: parts.iter().map(|part| path(part)).collect(), with: with.to_owned() },
+        source: Source::Join {
+            parts: parts.iter().map(|part| path(part)).collect(),
+            with: with.to_owned(),
+        },
         form: Form::AsItIs,
     }
 }
 
 fn table(rows: &[(&str, Value)], otherwise: Option<Value>) -> Form {
-    Form::Table { rows: rows.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(), otherwise }
+    Form::Table {
+        rows: rows.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect(),
+        otherwise,
+    }
 }
 
 fn separated(separator: &str, part: Option<usize>) -> Form {
@@ -75,17 +81,37 @@ fn rules_by_table() {
         (UpdatedAt, from("y", Form::AsItIs), Ok(Some(json!(1962)))),
         (EmailVerified, from("flag", Form::AsItIs), Ok(Some(json!(true)))),
         (EmailVerified, from("ok", Form::AsItIs), Err(Loss::Type)),
-        (EmailVerified, from("ok", table(&[("true", json!(true))], Some(json!(false)))), Ok(Some(json!(true)))),
-        (EmailVerified, from("last", table(&[("true", json!(true))], Some(json!(false)))), Ok(Some(json!(false)))),
-        (EmailVerified, from("none", table(&[("true", json!(true))], Some(json!(false)))), Ok(None)),
-        (GivenName, join(&["first", "none", "empty", "absent", "middle"], " "), Ok(Some(json!("Angela Claire")))),
+        (
+            EmailVerified,
+            from("ok", table(&[("true", json!(true))], Some(json!(false)))),
+            Ok(Some(json!(true))),
+        ),
+        (
+            EmailVerified,
+            from("last", table(&[("true", json!(true))], Some(json!(false)))),
+            Ok(Some(json!(false))),
+        ),
+        (
+            EmailVerified,
+            from("none", table(&[("true", json!(true))], Some(json!(false)))),
+            Ok(None),
+        ),
+        (
+            GivenName,
+            join(&["first", "none", "empty", "absent", "middle"], " "),
+            Ok(Some(json!("Angela Claire"))),
+        ),
         (GivenName, join(&["list", "last"], "-"), Ok(Some(json!("Angela-Claire-Dubois")))),
         (GivenName, join(&["none"], " "), Ok(None)),
         (GivenName, join(&["first", "flag"], " "), Err(Loss::Type)),
         (GivenName, join(&["first", "half"], " "), Err(Loss::Type)),
         (GivenName, join(&["first", "deep"], " "), Err(Loss::Type)),
         (GivenName, join(&["wide"], " "), Err(Loss::Size)),
-        (GivenNameArray, from("all", separated(",", None)), Ok(Some(json!(["Angela", "Claire", "Louise"])))),
+        (
+            GivenNameArray,
+            from("all", separated(",", None)),
+            Ok(Some(json!(["Angela", "Claire", "Louise"]))),
+        ),
         (GivenNameArray, from("names", separated(" ", None)), Err(Loss::Size)),
         (FamilyName, from("full", separated(",", Some(0))), Ok(Some(json!("DUBOIS")))),
         (FamilyName, from("full", separated(",", Some(2))), Ok(None)),
@@ -93,7 +119,11 @@ fn rules_by_table() {
         (Birthdate, from("dob", date("DD/MM/YYYY")), Ok(Some(json!("1962-08-24")))),
         (Birthdate, from("dob", date("MM/DD/YYYY")), Err(Loss::Date)),
         (Birthdate, from("compact", date("YYYYMMDD")), Ok(Some(json!("1962-08-24")))),
-        (Birthdate, Rule { form: date("D/M/YYYY"), ..join(&["d", "m", "y"], "/") }, Ok(Some(json!("1962-08-24")))),
+        (
+            Birthdate,
+            Rule { form: date("D/M/YYYY"), ..join(&["d", "m", "y"], "/") },
+            Ok(Some(json!("1962-08-24"))),
+        ),
         (Birthdate, from("list", date("YYYY")), Err(Loss::Type)),
         (Gender, from("sex", sexes()), Ok(Some(json!("female")))),
         (Gender, from("y", sexes()), Err(Loss::Row)),
@@ -110,16 +140,21 @@ fn the_providers_own_claim_never_stands_in_for_a_mapped_one() {
     let rules = [(Claim::Birthdate, from("dob", Form::AsItIs))];
     let pass = Mapping { rules: rules.clone().into(), unmapped: Unmapped::Pass };
     let (mapped, lost) = pass.apply(claims.as_object().unwrap().clone());
-    assert_eq!((Value::Object(mapped), lost.len()), (json!({ "family_name": "X", "shoe_size": 42 }), 0));
+    assert_eq!(
+        (Value::Object(mapped), lost.len()),
+        (json!({ "family_name": "X", "shoe_size": 42 }), 0)
+    );
     let drop = Mapping { rules: rules.into(), unmapped: Unmapped::Drop };
     assert!(drop.apply(claims.as_object().unwrap().clone()).0.is_empty());
 }
 
 #[test]
 fn an_address_that_a_rule_made_is_not_verified_by_a_word_on_another() {
-    let claims =
-        json!({ "mail": "a@evil.example", "email": "b@example.org", "email_verified": true, "phone_number_verified": true });
-    let mapping = Mapping { rules: [(Claim::Email, from("mail", Form::AsItIs))].into(), unmapped: Unmapped::Pass };
+    let claims = json!({ "mail": "a@evil.example", "email": "b@example.org", "email_verified": true, "phone_number_verified": true });
+    let mapping = Mapping {
+        rules: [(Claim::Email, from("mail", Form::AsItIs))].into(),
+        unmapped: Unmapped::Pass,
+    };
     let (mapped, _) = mapping.apply(claims.as_object().unwrap().clone());
     assert_eq!(
         Value::Object(mapped),
@@ -130,19 +165,25 @@ fn an_address_that_a_rule_made_is_not_verified_by_a_word_on_another() {
 #[test]
 fn given_names_are_mapped_once_whichever_claim_names_them() {
     let claims = json!({ "first": "Ada", "given_name_array": ["Somebody", "Else"], "given_name": "Somebody Else" });
-    for (claim, rule) in
-        [(Claim::GivenName, from("first", Form::AsItIs)), (Claim::GivenNameArray, from("first", separated(" ", None)))]
-    {
+    for (claim, rule) in [
+        (Claim::GivenName, from("first", Form::AsItIs)),
+        (Claim::GivenNameArray, from("first", separated(" ", None))),
+    ] {
         let mapping = Mapping { rules: [(claim, rule)].into(), unmapped: Unmapped::Pass };
         let rules = Rules { home_country: "99100".into(), required: Required::SubjectOnly };
-        let identity = Identity::from_claims(&mapping.apply(claims.as_object().unwrap().clone()).0, &rules).unwrap();
+        let identity =
+            Identity::from_claims(&mapping.apply(claims.as_object().unwrap().clone()).0, &rules)
+                .unwrap();
         assert_eq!(identity.given_names, ["Ada"], "{claim}");
     }
 }
 
 #[test]
 fn no_rule_sees_what_another_made() {
-    let rules = [(Claim::Name, from("nickname", Form::AsItIs)), (Claim::Nickname, from("name", Form::AsItIs))];
+    let rules = [
+        (Claim::Name, from("nickname", Form::AsItIs)),
+        (Claim::Nickname, from("name", Form::AsItIs)),
+    ];
     let (mapped, _) = Mapping { rules: rules.into(), unmapped: Unmapped::Pass }
         .apply(json!({ "name": "a", "nickname": "b" }).as_object().unwrap().clone());
     assert_eq!(Value::Object(mapped), json!({ "name": "b", "nickname": "a" }));
@@ -181,34 +222,51 @@ fn anything() -> impl Strategy<Value = Value> {
     leaf.prop_recursive(4, 32, 8, |inner| {
         prop_oneof![
             prop::collection::vec(inner.clone(), 0..8).prop_map(Value::from),
-            prop::collection::vec((name(), inner), 0..8).prop_map(|members| Value::Object(members.into_iter().collect())),
+            prop::collection::vec((name(), inner), 0..8)
+                .prop_map(|members| Value::Object(members.into_iter().collect())),
         ]
     })
 }
 
 fn name() -> impl Strategy<Value = String> {
     prop_oneof![
-        prop::sample::select(vec!["a", "b", "given_name", "given_name_array", "__proto__", "constructor", "a.b", "", "0"])
-            .prop_map(String::from),
+        prop::sample::select(vec![
+            "a",
+            "b",
+            "given_name",
+            "given_name_array",
+            "__proto__",
+            "constructor",
+            "a.b",
+            "",
+            "0"
+        ])
+        .prop_map(String::from),
         ".{0,6}"
     ]
 }
 
 fn any_path() -> impl Strategy<Value = Path> {
-    let written = prop_oneof![name(), (name(), name()).prop_map(|(a, b)| format!("/{a}/{b}")), Just("/a/0".to_owned())];
+    let written = prop_oneof![
+        name(),
+        (name(), name()).prop_map(|(a, b)| format!("/{a}/{b}")),
+        Just("/a/0".to_owned())
+    ];
     written.prop_filter_map("a path", |written| Path::parse(&written).ok())
 }
 
 fn any_rule() -> impl Strategy<Value = Rule> {
     let source = prop_oneof![
         any_path().prop_map(Source::From),
-        (prop::collection::vec(any_path(), 1..16), ".{0,3}").prop_map(|(parts, with)| Source::Join { parts, with }),
+        (prop::collection::vec(any_path(), 1..16), ".{0,3}")
+            .prop_map(|(parts, with)| Source::Join { parts, with }),
     ];
     let form = prop_oneof![
         Just(Form::AsItIs),
         Just(Form::Upper),
         Just(Form::Lower),
-        (".{1,3}", prop::option::of(0_usize..200)).prop_map(|(separator, part)| Form::Split { separator, part }),
+        (".{1,3}", prop::option::of(0_usize..200))
+            .prop_map(|(separator, part)| Form::Split { separator, part }),
         Just(Form::Date(Pattern::parse("D/M/YYYY").unwrap())),
         Just(table(&[("a", json!("x"))], Some(json!("y")))),
     ];

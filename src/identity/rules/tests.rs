@@ -56,7 +56,11 @@ fn what_an_identity_may_be_by_table() {
 #[test]
 fn what_an_identity_may_not_be_by_table() {
     for (bad, claim, rule) in [
-        (json!({"given_name": null, "given_name_array": [], "family_name": ""}), Claim::FamilyName, Rule::NameRequired),
+        (
+            json!({"given_name": null, "given_name_array": [], "family_name": ""}),
+            Claim::FamilyName,
+            Rule::NameRequired,
+        ),
         (json!({"birthdate": null}), Claim::Birthdate, Rule::Required),
         (json!({"birthdate": ""}), Claim::Birthdate, Rule::Required),
         (json!({"gender": null}), Claim::Gender, Rule::Required),
@@ -68,8 +72,16 @@ fn what_an_identity_may_not_be_by_table() {
         (json!({"given_name_array": ["Angela", 2]}), Claim::GivenNameArray, Rule::TextArray),
         (json!({"given_name_array": ["Angela", ""]}), Claim::GivenNameArray, Rule::Length),
         (json!({"given_name_array": vec!["Angela"; 37]}), Claim::GivenNameArray, Rule::Length),
-        (json!({"given_name_array": ([vec!["A"; 129], vec!["-"]].concat())}), Claim::GivenNameArray, Rule::Length),
-        (json!({"given_name_array": null, "given_name": "A ".repeat(129)}), Claim::GivenName, Rule::Length),
+        (
+            json!({"given_name_array": ([vec!["A"; 129], vec!["-"]].concat())}),
+            Claim::GivenNameArray,
+            Rule::Length,
+        ),
+        (
+            json!({"given_name_array": null, "given_name": "A ".repeat(129)}),
+            Claim::GivenName,
+            Rule::Length,
+        ),
         (json!({"given_name_array": null, "given_name": "   "}), Claim::GivenName, Rule::Letter),
         (json!({"family_name": ["DUBOIS"]}), Claim::FamilyName, Rule::Text),
         (json!({"family_name": "x".repeat(257)}), Claim::FamilyName, Rule::Length),
@@ -112,7 +124,9 @@ fn what_an_identity_may_not_be_by_table() {
 
 #[test]
 fn names_are_composed_and_trimmed_on_entry() {
-    let identity = check(&json!({"family_name": " LEFE\u{300}VRE ", "given_name_array": ["E\u{301}lise "]})).unwrap();
+    let identity =
+        check(&json!({"family_name": " LEFE\u{300}VRE ", "given_name_array": ["E\u{301}lise "]}))
+            .unwrap();
     assert_eq!(identity.family_name.unwrap(), "LEFÈVRE");
     assert_eq!(identity.given_names, ["Élise"]);
     // 256 characters, counted as composed.
@@ -122,9 +136,18 @@ fn names_are_composed_and_trimmed_on_entry() {
 #[test]
 fn the_array_of_given_names_wins_and_a_string_is_split() {
     let names = |changes| check(&changes).unwrap().given_names;
-    assert_eq!(names(json!({"given_name": "Other", "given_name_array": ["Marie Claire", "Anne"]})), ["Marie Claire", "Anne"]);
-    assert_eq!(names(json!({"given_name": " Marie  Claire ", "given_name_array": null})), ["Marie", "Claire"]);
-    assert_eq!(names(json!({"given_name": "Marie-Claire", "given_name_array": []})), ["Marie-Claire"]);
+    assert_eq!(
+        names(json!({"given_name": "Other", "given_name_array": ["Marie Claire", "Anne"]})),
+        ["Marie Claire", "Anne"]
+    );
+    assert_eq!(
+        names(json!({"given_name": " Marie  Claire ", "given_name_array": null})),
+        ["Marie", "Claire"]
+    );
+    assert_eq!(
+        names(json!({"given_name": "Marie-Claire", "given_name_array": []})),
+        ["Marie-Claire"]
+    );
 }
 
 #[test]
@@ -140,7 +163,9 @@ fn what_openid_connect_allows_beyond_is_no_fault_of_an_ordinary_provider() {
     let ordinary = Rules { required: Required::SubjectOnly, ..rules() };
     let read = |claim: &str, value: &str, rules: &Rules| {
         let sent = Map::from_iter([(claim.to_owned(), Value::from(value))]);
-        Identity::from_claims(&sent, rules).map(|identity| identity.birthdate.or(identity.gender)).map_err(|fault| fault.rule)
+        Identity::from_claims(&sent, rules)
+            .map(|identity| identity.birthdate.or(identity.gender))
+            .map_err(|fault| fault.rule)
     };
     for (claim, value, told) in [
         ("birthdate", "1980", Ok(Some("1980-00-00"))),
@@ -152,7 +177,11 @@ fn what_openid_connect_allows_beyond_is_no_fault_of_an_ordinary_provider() {
         ("gender", "female", Ok(Some("female"))),
         ("gender", "other", Ok(None)),
     ] {
-        assert_eq!(read(claim, value, &ordinary), told.map(|told| told.map(str::to_owned)), "{claim} {value}");
+        assert_eq!(
+            read(claim, value, &ordinary),
+            told.map(|told| told.map(str::to_owned)),
+            "{claim} {value}"
+        );
     }
     assert_eq!(read("birthdate", "1980", &rules()), Err(Rule::Calendar));
     assert_eq!(read("gender", "other", &rules()), Err(Rule::Gender));

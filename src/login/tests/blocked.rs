@@ -42,13 +42,19 @@ const WALKS: [(&str, Walk); 4] = [
 #[test]
 fn a_running_login_stops_at_its_next_step_and_another_provider_may_serve() {
     for (step, walk) in WALKS {
-        for (gate, code) in [(BLOCKED, ErrorCode::IdpBlocked), (FOR_SERVICE, ErrorCode::IdpBlockedForService)] {
+        for (gate, code) in
+            [(BLOCKED, ErrorCode::IdpBlocked), (FOR_SERVICE, ErrorCode::IdpBlockedForService)]
+        {
             for changes in [&[][..], &[("idp_hint", "idp")]] {
                 let mut stage = Stage::new(changes);
                 assert_eq!(walk(&mut stage, gate), page(code), "{step}");
                 assert_eq!((stage.saved, stage.code()), (Save::Yes, None), "{step}");
                 assert_eq!(stage.look(), banner(Some("idp"), code), "{step}: back at the choice");
-                assert_eq!(stage.seen(Request::Review), page(code), "{step}: the consent page again");
+                assert_eq!(
+                    stage.seen(Request::Review),
+                    page(code),
+                    "{step}: the consent page again"
+                );
                 stage.gate = OPEN;
                 stage.leave("other");
             }
@@ -71,12 +77,16 @@ fn a_choice_of_what_is_blocked_is_a_banner_and_a_hint_to_it_is_ignored() {
     let mut stage = Stage::new(&[("idp_hint", "idp")]);
     stage.gate = BLOCKED;
     assert_eq!(stage.look(), Seen::Choice(None));
-    assert_eq!(stage.seen(Request::Choose("idp".into())), banner(Some("idp"), ErrorCode::IdpBlocked));
+    assert_eq!(
+        stage.seen(Request::Choose("idp".into())),
+        banner(Some("idp"), ErrorCode::IdpBlocked)
+    );
 }
 
 #[test]
 fn where_no_page_may_be_shown_the_service_provider_hears_of_it_at_once() {
-    let mut stage = Stage::new(&[("prompt", "none")]).with_session("session").with_policy(ConsentPolicy::None);
+    let mut stage =
+        Stage::new(&[("prompt", "none")]).with_session("session").with_policy(ConsentPolicy::None);
     stage.gate = BLOCKED;
     let seen = stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) });
     assert!(stage.told(&seen, ErrorCode::IdpBlocked));

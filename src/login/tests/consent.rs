@@ -4,7 +4,10 @@ use crate::assurance::Level;
 use crate::ids::{Secret, Subject};
 use crate::login::samples::{proven, reused};
 use crate::login::tests::stage::{Seen, Stage, answer, banner, grant, problem};
-use crate::login::{Consent, ConsentAnswer, ConsentPolicy, Effect, Login, Nodes, Proven, Report, Request, Save, SessionUse, Way};
+use crate::login::{
+    Consent, ConsentAnswer, ConsentPolicy, Effect, Login, Nodes, Proven, Report, Request, Save,
+    SessionUse, Way,
+};
 use crate::protocol::catalogue::ErrorCode;
 
 #[test]
@@ -15,7 +18,10 @@ fn a_yes_grants_what_was_shown_once() {
     let yes = stage.yes();
     let grant = grant(stage.ask(yes.clone()));
     assert_eq!(stage.saved, Save::Yes, "of two yeses at two nodes both would get a code");
-    assert_eq!(serde_json::to_value(&grant.proven).unwrap(), serde_json::to_value(proven("idp", Level::Eidas1)).unwrap());
+    assert_eq!(
+        serde_json::to_value(&grant.proven).unwrap(),
+        serde_json::to_value(proven("idp", Level::Eidas1)).unwrap()
+    );
     assert_eq!(grant.scopes, stage.login.ticket.request.scopes);
     assert_eq!(grant.request, stage.login.ticket.request);
     assert_eq!(grant.granted_at, stage.now);
@@ -29,18 +35,29 @@ fn a_yes_grants_what_was_shown_once() {
     assert_eq!(told, Seen::Sp(expected, Some(cookie.reveal().clone())));
 
     // A double click.
-    let Effect::LookForCode(code) = stage.effect(yes.clone()) else { panic!("two codes for one yes") };
+    let Effect::LookForCode(code) = stage.effect(yes.clone()) else {
+        panic!("two codes for one yes")
+    };
     assert_eq!(code, grant.code);
     assert_eq!(answer(stage.tell(Report::CodeLives(Ok(true)))), told);
     assert!(matches!(stage.effect(yes.clone()), Effect::LookForCode(_)));
     // Used, or over.
-    assert_eq!(answer(stage.tell(Report::CodeLives(Ok(false)))), problem(ErrorCode::AlreadyDone, Way::HomePage));
+    assert_eq!(
+        answer(stage.tell(Report::CodeLives(Ok(false)))),
+        problem(ErrorCode::AlreadyDone, Way::HomePage)
+    );
     // At another node: the store knows, and takes the same code no second time.
     stage.crash();
     assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
-    assert_eq!(crate::login::tests::stage::grant(stage.tell(Report::CodeLives(Ok(false)))).code, grant.code);
+    assert_eq!(
+        crate::login::tests::stage::grant(stage.tell(Report::CodeLives(Ok(false)))).code,
+        grant.code
+    );
     assert_eq!(stage.saved, Save::No);
-    assert_eq!(answer(stage.tell(Report::Granted(Err(ErrorCode::AlreadyDone)))), problem(ErrorCode::AlreadyDone, Way::HomePage));
+    assert_eq!(
+        answer(stage.tell(Report::Granted(Err(ErrorCode::AlreadyDone)))),
+        problem(ErrorCode::AlreadyDone, Way::HomePage)
+    );
     assert_eq!(stage.code(), Some(code.reveal().as_str()));
 }
 
@@ -83,22 +100,35 @@ fn a_grant_that_was_cut_short_is_brought_to_its_end_by_whoever_repeats_the_step(
     let first = grant(stage.ask(yes.clone()));
     stage.crash();
     for _ in 0..2 {
-        assert!(matches!(stage.effect(yes.clone()), Effect::LookForCode(code) if code == first.code));
+        assert!(
+            matches!(stage.effect(yes.clone()), Effect::LookForCode(code) if code == first.code)
+        );
         let again = grant(stage.tell(Report::CodeLives(Ok(false))));
-        assert_eq!(serde_json::to_value(&again).unwrap(), serde_json::to_value(&first).unwrap(), "one code, one session");
+        assert_eq!(
+            serde_json::to_value(&again).unwrap(),
+            serde_json::to_value(&first).unwrap(),
+            "one code, one session"
+        );
         // Stored or not, nobody knows; the person hears that, and the login stays as it is.
         let page = problem(ErrorCode::StoreUnavailable, Way::Choice);
         assert_eq!(answer(stage.tell(Report::Granted(Err(ErrorCode::StoreUnavailable)))), page);
         assert_eq!(stage.saved, Save::No);
         assert!(matches!(stage.effect(yes.clone()), Effect::LookForCode(_)));
-        assert_eq!(answer(stage.tell(Report::CodeLives(Err(ErrorCode::StoreUnavailable)))), page, "no word that it is over");
+        assert_eq!(
+            answer(stage.tell(Report::CodeLives(Err(ErrorCode::StoreUnavailable)))),
+            page,
+            "no word that it is over"
+        );
         assert_eq!(stage.saved, Save::No);
     }
     assert!(matches!(stage.effect(yes), Effect::LookForCode(_)));
     grant(stage.tell(Report::CodeLives(Ok(false))));
     let told = answer(stage.tell(Report::Granted(Ok(()))));
     let expected = stage.login.ticket.request.redirect.code(first.code.reveal());
-    assert_eq!(told, Seen::Sp(expected, first.session.fresh().map(|cookie| cookie.reveal().clone())));
+    assert_eq!(
+        told,
+        Seen::Sp(expected, first.session.fresh().map(|cookie| cookie.reveal().clone()))
+    );
 }
 
 #[test]
@@ -132,7 +162,10 @@ fn yes_to_another_page_does_not_count() {
     let other_pages = [
         shown(more_claims, ConsentPolicy::Information),
         shown(other_value, ConsentPolicy::Information),
-        shown(Proven { subject: Subject::new("somebody-else"), ..plain() }, ConsentPolicy::Information),
+        shown(
+            Proven { subject: Subject::new("somebody-else"), ..plain() },
+            ConsentPolicy::Information,
+        ),
         shown(plain(), ConsentPolicy::Required),
         String::new(),
     ];
@@ -186,7 +219,8 @@ fn the_page_is_shown_when_its_policy_says_so() {
 
 #[test]
 fn an_explicit_yes_is_remembered_and_a_continue_is_not() {
-    for (policy, explicit) in [(ConsentPolicy::Required, true), (ConsentPolicy::Information, false)] {
+    for (policy, explicit) in [(ConsentPolicy::Required, true), (ConsentPolicy::Information, false)]
+    {
         let mut stage = Stage::new(&[]).with_policy(policy);
         stage.consenting();
         let yes = stage.yes();
@@ -211,7 +245,10 @@ fn a_session_that_another_tab_replaced_gives_nothing() {
     for held in [None, Some("somebody else's")] {
         let mut stage = Stage::new(&[("prompt", "consent")]);
         stage.session = Some(Secret::new("session".into()));
-        assert_eq!(stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) }), Seen::ToConsent);
+        assert_eq!(
+            stage.seen(Request::Look { reuse: Some(Box::new(reused("session"))) }),
+            Seen::ToConsent
+        );
         stage.session = held.map(|held| Secret::new(held.into()));
         let yes = stage.yes();
         assert_eq!(answer(stage.ask(yes)), banner(None, ErrorCode::Interrupted));
@@ -236,7 +273,14 @@ fn a_login_in_a_log_line_gives_nobody_away() {
     stage.consenting();
     let crate::login::State::Consenting(page) = &stage.login.state else { panic!() };
     let printed = format!("{away} {:?} {:?} {page:?}", stage.login, page.proven.authentication);
-    for secret in [attempt.state.as_str(), &attempt.nonce, attempt.verifier.reveal(), "pairwise-angela", "DUBOIS", "1962"] {
+    for secret in [
+        attempt.state.as_str(),
+        &attempt.nonce,
+        attempt.verifier.reveal(),
+        "pairwise-angela",
+        "DUBOIS",
+        "1962",
+    ] {
         assert!(!printed.contains(secret), "{secret} in {printed}");
     }
 }

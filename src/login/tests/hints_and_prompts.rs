@@ -4,11 +4,14 @@ use std::time::Duration;
 
 use crate::assurance::Level;
 use crate::login::samples::{OPENED, proven, reused};
-use crate::login::tests::stage::{Gate, Seen, Stage, answer, back_with, banner, effect, grant, problem};
+use crate::login::tests::stage::{
+    Gate, Seen, Stage, answer, back_with, banner, effect, grant, problem,
+};
 use crate::login::{ConsentPolicy, Effect, Proven, Report, Request, Then, Way};
 use crate::protocol::catalogue::ErrorCode;
 
-const NOT_IDP: Gate = |connector, _| if connector.as_str() == "idp" { Err(ErrorCode::IdpOff) } else { Ok(()) };
+const NOT_IDP: Gate =
+    |connector, _| if connector.as_str() == "idp" { Err(ErrorCode::IdpOff) } else { Ok(()) };
 
 #[test]
 fn idp_hint_is_followed_once() {
@@ -44,7 +47,10 @@ fn essential_acr_is_answered_with_one_of_its_values_or_not_at_all() {
         let mut stage = Stage::new(&[("acr_values", "eidas2"), ("claims", claims)]);
         stage.verifying();
         match stage.authenticated(obtained) {
-            Then::Do(effect) => assert!(is_answer && matches!(*effect, Effect::Identify(_)), "{claims} {obtained:?}"),
+            Then::Do(effect) => assert!(
+                is_answer && matches!(*effect, Effect::Identify(_)),
+                "{claims} {obtained:?}"
+            ),
             then @ Then::Answer(_) => {
                 assert!(!is_answer, "{claims} {obtained:?}");
                 assert_eq!(answer(then), banner(Some("idp"), ErrorCode::AcrNotRequired));
@@ -84,7 +90,11 @@ fn the_service_provider_that_named_the_idp_hears_of_its_error_at_once() {
     let mut stage = hinted();
     stage.effect(Request::Choose("other".into()));
     let seen = answer(stage.tell(Report::Departed(Err(ErrorCode::IdpUnreachable))));
-    assert_eq!(seen, banner(Some("other"), ErrorCode::IdpUnreachable), "another one than was named");
+    assert_eq!(
+        seen,
+        banner(Some("other"), ErrorCode::IdpUnreachable),
+        "another one than was named"
+    );
 }
 
 #[test]
@@ -94,7 +104,9 @@ fn prompt_none_shows_nothing_and_asks_no_idp() {
         let seen = stage.look();
         assert!(stage.told(&seen, ErrorCode::LoginRequired));
     }
-    let look = |consented| Request::Look { reuse: Some(Box::new(Proven { consented, ..reused("session") })) };
+    let look = |consented| Request::Look {
+        reuse: Some(Box::new(Proven { consented, ..reused("session") })),
+    };
     let none = || Stage::new(&[("prompt", "none")]).with_session("session");
     let mut stage = none().with_policy(ConsentPolicy::Required);
     let seen = stage.seen(look(false));
@@ -150,7 +162,9 @@ fn displaced_and_failed_logins_stay_so() {
 #[test]
 fn an_interrupted_login_starts_over_and_ends_well() {
     let interrupted = banner(None, ErrorCode::Interrupted);
-    for reach in [|stage: &mut Stage| drop(stage.verifying()), |stage: &mut Stage| drop(stage.identifying())] {
+    for reach in
+        [|stage: &mut Stage| drop(stage.verifying()), |stage: &mut Stage| drop(stage.identifying())]
+    {
         let mut stage = Stage::new(&[]);
         reach(&mut stage);
         let stored = stage.stored.clone();

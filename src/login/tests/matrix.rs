@@ -7,8 +7,18 @@ use crate::login::tests::stage::{Seen, Stage, answer, back, back_with, seen};
 use crate::login::{Consent, ConsentAnswer, Effect, Report, Request, Save, State, Then, Way};
 use crate::protocol::catalogue::ErrorCode;
 
-const REQUESTS: [&str; 10] =
-    ["look", "choose", "cancel", "return", "forged return", "review", "yes", "yes to another page", "displace", "late look"];
+const REQUESTS: [&str; 10] = [
+    "look",
+    "choose",
+    "cancel",
+    "return",
+    "forged return",
+    "review",
+    "yes",
+    "yes to another page",
+    "displace",
+    "late look",
+];
 
 /// What each state answers to each of [`REQUESTS`]: `told X` goes to the service provider, `X …` is a problem page with
 /// its way on, `banner X` the choice with a banner, and the rest an effect or a plain page.
@@ -24,15 +34,71 @@ const MATRIX: [(&str, [&str; 10]); 11] = {
     const FAILED: &str = "RegisterNotFound, back";
     [
         ("choosing", ["choice", "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
-        ("back at the choice", ["banner IdpTimeout", "begin", CANCEL, "banner IdpTimeout", UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
+        (
+            "back at the choice",
+            [
+                "banner IdpTimeout",
+                "begin",
+                CANCEL,
+                "banner IdpTimeout",
+                UNKNOWN,
+                OUT,
+                OUT,
+                OUT,
+                MANY,
+                LATE,
+            ],
+        ),
         ("leaving", [AGAIN, "begin", CANCEL, UNKNOWN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
         ("away", ["choice", "begin", CANCEL, "complete", UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
         ("verifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
         ("identifying", [AGAIN, "begin", CANCEL, AGAIN, UNKNOWN, OUT, OUT, OUT, MANY, LATE]),
-        ("consenting", ["to consent", OUT, CANCEL, "to consent", UNKNOWN, "page", "grant", "CsrfWrong, choose", MANY, LATE]),
+        (
+            "consenting",
+            [
+                "to consent",
+                OUT,
+                CANCEL,
+                "to consent",
+                UNKNOWN,
+                "page",
+                "grant",
+                "CsrfWrong, choose",
+                MANY,
+                LATE,
+            ],
+        ),
         ("granted", [CODE, DONE, CODE, CODE, DONE, DONE, CODE, CODE, DONE, CODE]),
-        ("refused", [DONE, DONE, "told IdpDenied", "told IdpDenied", DONE, DONE, "told IdpDenied", "told IdpDenied", DONE, DONE]),
-        ("failed", [FAILED, FAILED, "told RegisterNotFound", FAILED, FAILED, FAILED, FAILED, FAILED, FAILED, FAILED]),
+        (
+            "refused",
+            [
+                DONE,
+                DONE,
+                "told IdpDenied",
+                "told IdpDenied",
+                DONE,
+                DONE,
+                "told IdpDenied",
+                "told IdpDenied",
+                DONE,
+                DONE,
+            ],
+        ),
+        (
+            "failed",
+            [
+                FAILED,
+                FAILED,
+                "told RegisterNotFound",
+                FAILED,
+                FAILED,
+                FAILED,
+                FAILED,
+                FAILED,
+                FAILED,
+                FAILED,
+            ],
+        ),
         ("expired", [LATE, LATE, "told LoginExpired", LATE, LATE, LATE, LATE, LATE, LATE, LATE]),
     ]
 };
@@ -47,7 +113,9 @@ pub(super) fn in_state(name: &str) -> (Stage, Request) {
             repeat = back(&stage.verifying());
             answer(stage.tell(Report::Authenticated(Err(ErrorCode::IdpTimeout))));
         }
-        "leaving" => assert!(matches!(stage.effect(Request::Choose("idp".into())), Effect::Begin(..))),
+        "leaving" => {
+            assert!(matches!(stage.effect(Request::Choose("idp".into())), Effect::Begin(..)))
+        }
         "away" => repeat = back(&stage.leave("idp")),
         "verifying" => repeat = back(&stage.verifying()),
         "identifying" => repeat = back(&stage.identifying()),
@@ -147,15 +215,27 @@ fn every_request_in_every_state() {
 
 #[test]
 fn the_states_of_the_table_are_all_states() {
-    let mut names: Vec<_> = MATRIX.iter().map(|(state, _)| in_state(state).0.login.state.name()).collect();
+    let mut names: Vec<_> =
+        MATRIX.iter().map(|(state, _)| in_state(state).0.login.state.name()).collect();
     names.dedup();
-    let expected = ["choosing", "leaving", "away", "verifying", "identifying", "consenting", "answered", "failed"];
+    let expected = [
+        "choosing",
+        "leaving",
+        "away",
+        "verifying",
+        "identifying",
+        "consenting",
+        "answered",
+        "failed",
+    ];
     assert_eq!(names, expected);
 }
 
 #[test]
 fn a_login_that_is_over_or_failed_is_stored_as_such_before_the_browser_hears() {
-    for (state, request) in [("away", Request::Cancel), ("away", Request::Displace), ("failed", Request::Cancel)] {
+    for (state, request) in
+        [("away", Request::Cancel), ("away", Request::Displace), ("failed", Request::Cancel)]
+    {
         let (mut stage, _) = in_state(state);
         answer(stage.ask(request));
         assert_eq!(stage.saved, Save::Yes, "{state}");
@@ -180,7 +260,11 @@ fn a_report_that_nobody_waits_for_changes_nothing() {
             let before = serde_json::to_value(&stage.login).unwrap();
             let then = stage.tell(report());
             assert_eq!(outcome(&stage, then), "StepOutOfOrder, choose", "{at_home}'s in {state}");
-            assert_eq!(serde_json::to_value(&stage.login).unwrap(), before, "{at_home}'s in {state}");
+            assert_eq!(
+                serde_json::to_value(&stage.login).unwrap(),
+                before,
+                "{at_home}'s in {state}"
+            );
         }
         if !matches!(state, "granted" | "refused") {
             let (mut stage, _) = in_state(state);
@@ -200,7 +284,11 @@ fn expiry_is_the_first_millisecond_that_is_refused() {
         stage.look();
         assert_ne!(stage.login.state.name(), "failed", "{state}");
         stage.at_end_plus(0);
-        assert_eq!(stage.look(), Seen::Problem(ErrorCode::LoginExpired, Way::ServiceProvider), "{state}");
+        assert_eq!(
+            stage.look(),
+            Seen::Problem(ErrorCode::LoginExpired, Way::ServiceProvider),
+            "{state}"
+        );
         assert_eq!(stage.saved, Save::Yes);
     }
 }

@@ -9,7 +9,8 @@ use crate::login::samples::{authentication, left, proven, reused};
 use crate::login::tests::stage::{BLOCKED, CLOSED, OPEN, Seen, Stage, back_with, seen};
 use crate::login::upstream::Attempt;
 use crate::login::{
-    Answered, Consent, ConsentAnswer, ConsentPolicy, Effect, Proven, Report, Request, Save, SessionUse, State, Then,
+    Answered, Consent, ConsentAnswer, ConsentPolicy, Effect, Proven, Report, Request, Save,
+    SessionUse, State, Then,
 };
 use crate::protocol::catalogue::ErrorCode;
 
@@ -126,7 +127,11 @@ impl Witness {
 
     /// Takes a step, after what was asked for has been done, unless the step is about that.
     fn play(&mut self, step: &Move) {
-        while self.pending.is_some() && !matches!(step, Move::Answer { .. } | Move::Crash | Move::Gate { .. } | Move::Wait { .. })
+        while self.pending.is_some()
+            && !matches!(
+                step,
+                Move::Answer { .. } | Move::Crash | Move::Gate { .. } | Move::Wait { .. }
+            )
         {
             self.take(&Move::Answer { good: true, level: Level::Eidas2 });
         }
@@ -145,8 +150,15 @@ impl Witness {
             Then::Answer(answer) => {
                 self.pending = None;
                 if let Seen::Sp(_, Some(session)) = seen(answer) {
-                    assert!(self.codes.contains(self.stage.code().unwrap()), "an answer before its grant");
-                    let State::Answered(Answered::Granted { session: kept, .. }) = &self.stage.login.state else { panic!() };
+                    assert!(
+                        self.codes.contains(self.stage.code().unwrap()),
+                        "an answer before its grant"
+                    );
+                    let State::Answered(Answered::Granted { session: kept, .. }) =
+                        &self.stage.login.state
+                    else {
+                        panic!()
+                    };
                     assert_eq!(kept.as_ref().map(crate::ids::Secret::reveal), Some(&session));
                 }
             }
@@ -154,7 +166,9 @@ impl Witness {
         // A grant that could not be stored is the one way out of an answered login.
         let report_lost = matches!(step, Move::Answer { good: false, .. });
         match (end, self.stage.login.end()) {
-            (Some(before), after) => assert!(after == Some(before) || report_lost, "{before:?} became {after:?}"),
+            (Some(before), after) => {
+                assert!(after == Some(before) || report_lost, "{before:?} became {after:?}")
+            }
             (None, Some(Ok(()))) => assert!(!failed && !self.refused, "granted after a failure"),
             (None, _) => {}
         }
@@ -177,7 +191,8 @@ impl Witness {
                 return None;
             }
             Move::Wait { millis } => {
-                self.stage.now = self.stage.now + std::time::Duration::from_millis(u64::from(*millis));
+                self.stage.now =
+                    self.stage.now + std::time::Duration::from_millis(u64::from(*millis));
                 return None;
             }
             Move::Crash => {
@@ -187,7 +202,9 @@ impl Witness {
             }
             request => {
                 let request = self.request(request)?;
-                if let (Request::Look { reuse: Some(_) }, State::Choosing(_)) = (&request, &self.stage.login.state) {
+                if let (Request::Look { reuse: Some(_) }, State::Choosing(_)) =
+                    (&request, &self.stage.login.state)
+                {
                     self.reused = true;
                 }
                 self.stage.ask(request)
@@ -203,8 +220,12 @@ impl Witness {
             | (Kind::Authenticated, State::Verifying(_))
             | (Kind::Identified, State::Identifying(_)) => None,
             (Kind::Departed, _) => Some(Report::Departed(Ok(left()))),
-            (Kind::Authenticated, _) => Some(Report::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas3))))),
-            (Kind::Identified, _) => Some(Report::Identified(Ok(Box::new(proven("idp", Level::Eidas3))))),
+            (Kind::Authenticated, _) => {
+                Some(Report::Authenticated(Ok(Box::new(authentication("idp", Level::Eidas3)))))
+            }
+            (Kind::Identified, _) => {
+                Some(Report::Identified(Ok(Box::new(proven("idp", Level::Eidas3)))))
+            }
         }
     }
 
@@ -231,17 +252,25 @@ impl Witness {
                     State::Consenting(page) if *shown => page.shown(),
                     _ => "another page".into(),
                 };
-                Request::Consent(Consent { answer: if *yes { ConsentAnswer::Yes } else { ConsentAnswer::No }, shown: page })
+                Request::Consent(Consent {
+                    answer: if *yes { ConsentAnswer::Yes } else { ConsentAnswer::No },
+                    shown: page,
+                })
             }
             Move::Displace => Request::Displace,
-            Move::Answer { .. } | Move::Stray(_) | Move::Gate { .. } | Move::Wait { .. } | Move::Crash => return None,
+            Move::Answer { .. }
+            | Move::Stray(_)
+            | Move::Gate { .. }
+            | Move::Wait { .. }
+            | Move::Crash => return None,
         })
     }
 
     fn report(&mut self, effect: Effect, good: bool, level: Level) -> Then {
         match effect {
             Effect::Begin(..) => {
-                let then = self.stage.tell(Report::Departed(good.then(left).ok_or(ErrorCode::IdpTimeout)));
+                let then =
+                    self.stage.tell(Report::Departed(good.then(left).ok_or(ErrorCode::IdpTimeout)));
                 if let State::Away(away) = &self.stage.login.state {
                     self.attempts.push(away.attempt.clone());
                 }
@@ -250,15 +279,21 @@ impl Witness {
             Effect::Complete(attempt, ..) => {
                 self.authenticated = good;
                 let ok = Box::new(authentication(attempt.connector.as_str(), level));
-                self.stage.tell(Report::Authenticated(good.then_some(ok).ok_or(ErrorCode::IdTokenNonce)))
+                self.stage
+                    .tell(Report::Authenticated(good.then_some(ok).ok_or(ErrorCode::IdTokenNonce)))
             }
             Effect::Identify(authentication) => {
                 self.identified = good;
                 let level = authentication.level;
-                let ok = Box::new(Proven { authentication: *authentication, ..proven("idp", level) });
-                self.stage.tell(Report::Identified(good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into())))
+                let ok =
+                    Box::new(Proven { authentication: *authentication, ..proven("idp", level) });
+                self.stage.tell(Report::Identified(
+                    good.then_some(ok).ok_or(ErrorCode::RegisterNotFound.into()),
+                ))
             }
-            Effect::Grant(_) => self.stage.tell(Report::Granted(good.then_some(()).ok_or(ErrorCode::StoreFull))),
+            Effect::Grant(_) => {
+                self.stage.tell(Report::Granted(good.then_some(()).ok_or(ErrorCode::StoreFull)))
+            }
             Effect::LookForCode(_) => self.stage.tell(Report::CodeLives(Ok(good))),
         }
     }
@@ -268,10 +303,17 @@ impl Witness {
             Effect::Begin(..) => assert!(!over, "a departure of a login that is over"),
             Effect::Complete(attempt, arrival, _) => {
                 assert!(!over, "a completion of a login that is over");
-                assert_eq!(self.stage.saved, Save::Yes, "an attempt that another node would find open");
+                assert_eq!(
+                    self.stage.saved,
+                    Save::Yes,
+                    "an attempt that another node would find open"
+                );
                 let youngest = self.attempts.last().unwrap();
                 assert_eq!(attempt.state, youngest.state, "an older attempt");
-                assert!(attempt.nonce == youngest.nonce && attempt.verifier == youngest.verifier, "mixed attempts");
+                assert!(
+                    attempt.nonce == youngest.nonce && attempt.verifier == youngest.verifier,
+                    "mixed attempts"
+                );
                 assert_eq!(arrival.iss.as_deref(), Some(youngest.left.issuer.as_str()));
                 assert!(self.completed.insert(attempt.state.clone()), "an attempt completed twice");
                 (self.authenticated, self.identified) = (false, false);
@@ -287,15 +329,23 @@ impl Witness {
                 match &grant.session {
                     SessionUse::Fresh { .. } => {
                         assert!(self.authenticated && self.identified, "nobody was proven");
-                        assert!(self.completed.contains(self.stage.login.ticket.returned.as_ref().unwrap()));
+                        assert!(
+                            self.completed
+                                .contains(self.stage.login.ticket.returned.as_ref().unwrap())
+                        );
                     }
                     SessionUse::Reused { .. } => assert!(self.reused, "no session came along"),
                 }
-                assert!(grant.proven.level >= grant.request.level || self.reused, "too low a level");
+                assert!(
+                    grant.proven.level >= grant.request.level || self.reused,
+                    "too low a level"
+                );
                 self.codes.insert(grant.code.reveal().clone());
                 assert_eq!(self.codes.len(), 1, "two codes in one login");
             }
-            Effect::LookForCode(code) => assert!(self.codes.contains(code.reveal()), "a code that was never granted"),
+            Effect::LookForCode(code) => {
+                assert!(self.codes.contains(code.reveal()), "a code that was never granted")
+            }
         }
     }
 }

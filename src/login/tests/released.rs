@@ -4,7 +4,7 @@ use serde_json::{Value, json};
 
 use super::matrix::in_state;
 use crate::login::{Login, Spent};
-use crate::store::redis::released_tests::{Sample, contains, released};
+use crate::store::redis::tests::released::{Sample, contains, released};
 use crate::store::{Key, Kind};
 
 const STATES: [&str; 10] = [
@@ -32,10 +32,15 @@ pub(crate) fn samples() -> Vec<Sample> {
         for later in ["trace", "spent"] {
             ticket.remove(later);
         }
-        if let Some(verifying) = older.pointer_mut("/state/Verifying").and_then(Value::as_object_mut) {
+        if let Some(verifying) =
+            older.pointer_mut("/state/Verifying").and_then(Value::as_object_mut)
+        {
             verifying.remove("since");
         }
-        [Sample::new(&format!("a login, {state}"), &key, value), Sample::new(&format!("an older login, {state}"), &key, older)]
+        [
+            Sample::new(&format!("a login, {state}"), &key, value),
+            Sample::new(&format!("an older login, {state}"), &key, older),
+        ]
     };
     STATES.into_iter().flat_map(row).collect()
 }
@@ -45,15 +50,24 @@ fn logins_of_the_last_release_go_on() {
     let released = released(Kind::Login);
     assert_eq!(released.len(), 2 * STATES.len());
     for sample in released {
-        let login: Login =
-            serde_json::from_value(sample.value.clone()).unwrap_or_else(|fault| panic!("{}: {fault}", sample.what));
+        let login: Login = serde_json::from_value(sample.value.clone())
+            .unwrap_or_else(|fault| panic!("{}: {fault}", sample.what));
         let again = serde_json::to_value(&login).unwrap();
-        assert!(contains(&again, &sample.value), "{}: {again:#} is not {:#}", sample.what, sample.value);
+        assert!(
+            contains(&again, &sample.value),
+            "{}: {again:#} is not {:#}",
+            sample.what,
+            sample.value
+        );
         let is_older = sample.what.starts_with("an older");
         assert_eq!(login.ticket.trace.is_none(), is_older, "{}", sample.what);
         assert!(!is_older || login.ticket.spent == Spent::default(), "{}", sample.what);
         let name = if sample.what.contains("back at") { "choosing" } else { login.state.name() };
         let last = sample.what.rsplit(' ').next().unwrap();
-        assert!(name.contains(last) || ["granted", "refused", "choice"].contains(&last), "{}: {name}", sample.what);
+        assert!(
+            name.contains(last) || ["granted", "refused", "choice"].contains(&last),
+            "{}: {name}",
+            sample.what
+        );
     }
 }

@@ -9,8 +9,9 @@ use crate::ids::{ConnectorId, Secret, Subject};
 use crate::login::samples::{IDP_ISSUER, LIFE, OPENED, authentication, left, proven, ticket};
 use crate::login::upstream::{Arrival, Attempt};
 use crate::login::{
-    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Login, Nodes, Problem, Proven, Report,
-    Request, Return, Save, State, Step, Then, Way, World, on_report, on_request,
+    Answer, Answered, Banner, Consent, ConsentAnswer, ConsentPolicy, Effect, Grant, Login, Nodes,
+    Problem, Proven, Report, Request, Return, Save, State, Step, Then, Way, World, on_report,
+    on_request,
 };
 use crate::protocol::authorize::SpAnswer;
 use crate::protocol::catalogue::ErrorCode;
@@ -99,7 +100,11 @@ impl Stage {
     fn step(&mut self, take: impl FnOnce(Login, &World<'_>) -> Step) -> Then {
         let stored = serde_json::to_value(&self.login).unwrap();
         let loaded: Login = serde_json::from_value(stored.clone()).unwrap();
-        assert_eq!(serde_json::to_value(&loaded).unwrap(), stored, "a state that the store changes");
+        assert_eq!(
+            serde_json::to_value(&loaded).unwrap(),
+            stored,
+            "a state that the store changes"
+        );
         let world = World {
             now: self.now,
             fresh: &self.entropy,
@@ -198,7 +203,9 @@ impl Stage {
     }
 
     fn form(&mut self, answer: ConsentAnswer) -> Request {
-        let Seen::Consent(shown) = self.seen(Request::Review) else { panic!("{}", self.login.state.name()) };
+        let Seen::Consent(shown) = self.seen(Request::Review) else {
+            panic!("{}", self.login.state.name())
+        };
         Request::Consent(Consent { answer, shown })
     }
 
@@ -229,7 +236,12 @@ pub(super) fn back_with(attempt: &Attempt, change: impl FnOnce(&mut Return)) -> 
         error_description: None,
     };
     let network = ClientNetwork::containing([192, 0, 2, 1].into());
-    let mut back = Return { connector: attempt.connector.clone(), state: attempt.state.clone(), arrival, network };
+    let mut back = Return {
+        connector: attempt.connector.clone(),
+        state: attempt.state.clone(),
+        arrival,
+        network,
+    };
     change(&mut back);
     Request::Return(back)
 }
@@ -247,7 +259,9 @@ pub(super) fn seen(answer: Answer) -> Seen {
         Answer::Leave { url } => Seen::Leave(url),
         Answer::ToConsent => Seen::ToConsent,
         Answer::Consent(page) => Seen::Consent(page.shown()),
-        Answer::ServiceProvider { answer, session } => Seen::Sp(answer, session.map(Secret::into_inner)),
+        Answer::ServiceProvider { answer, session } => {
+            Seen::Sp(answer, session.map(Secret::into_inner))
+        }
         Answer::Blocked(banner) => Seen::Blocked(banner),
         Answer::Problem(Problem { code, way, .. }) => Seen::Problem(code, way),
     }

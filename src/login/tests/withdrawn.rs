@@ -96,7 +96,10 @@ fn an_attempt_whose_answer_was_discarded_is_closed_and_the_person_chooses_again(
         let mut stage = Stage::new(&[]);
         assert_eq!(walk(&mut stage, Err(ErrorCode::RedirectUriWithdrawn)), PAGE, "{step}");
         stage.crash();
-        assert!(!stage.login.is_being_verified(stage.now), "{step}: a duplicate of the callback waits for nothing");
+        assert!(
+            !stage.login.is_being_verified(stage.now),
+            "{step}: a duplicate of the callback waits for nothing"
+        );
         stage.registered = Ok(());
         assert_eq!(stage.look(), banner(None, ErrorCode::Interrupted), "{step}");
         stage.leave("idp");
@@ -116,12 +119,18 @@ fn an_attempt_that_was_about_to_leave_is_closed_too() {
 
 #[test]
 fn a_withdrawn_scope_ends_the_login_with_invalid_scope_and_no_code() {
-    for (step, walk) in WALKS.into_iter().filter(|(step, _)| ["the register's answer", "consent page", "yes"].contains(step)) {
+    for (step, walk) in WALKS
+        .into_iter()
+        .filter(|(step, _)| ["the register's answer", "consent page", "yes"].contains(step))
+    {
         let mut stage = Stage::new(&[]);
         let seen = walk(&mut stage, Err(ErrorCode::ScopeWithdrawn));
         assert!(stage.told(&seen, ErrorCode::ScopeWithdrawn), "{step}: {seen:?}");
         assert_eq!(ErrorCode::ScopeWithdrawn.entry().oauth, "invalid_scope");
-        assert!(matches!(stage.login.state, State::Answered(_)) && stage.code().is_none(), "{step}");
+        assert!(
+            matches!(stage.login.state, State::Answered(_)) && stage.code().is_none(),
+            "{step}"
+        );
     }
 }
 

@@ -22,7 +22,8 @@ pub(super) fn check(
     directory: &dyn Directory,
 ) -> Result<AuthorizationRequest, Refusal> {
     let registration = rows::client(asked.client_id, directory).map_err(Refusal::Page)?;
-    let redirect_uri = params.one("redirect_uri").map_err(|_| Refusal::Page(ErrorCode::RedirectUriTwice))?;
+    let redirect_uri =
+        params.one("redirect_uri").map_err(|_| Refusal::Page(ErrorCode::RedirectUriTwice))?;
     let redirect_uri = rows::redirect_uri(redirect_uri, registration).map_err(Refusal::Page)?;
 
     // A longer one would make an address that nobody takes: its finding goes without it.
@@ -30,10 +31,14 @@ pub(super) fn check(
     // A request object is refused; one that holds the only `state` and `response_mode` lends both to the refusal.
     let object = asked.request.map(ReturnParams::from_request_object).unwrap_or_default();
     let state = if params.names("state") { state } else { object.state.as_deref() };
-    let mode = if params.names("response_mode") { asked.response_mode.and_then(ResponseMode::parse) } else { object.mode };
+    let mode = if params.names("response_mode") {
+        asked.response_mode.and_then(ResponseMode::parse)
+    } else {
+        object.mode
+    };
     let redirect = ProvenRedirect::new(redirect_uri, state, mode.unwrap_or_default(), issuer);
-    let judged =
-        prove(asked, repeated, registration, redirect.clone()).and_then(|proven| judge(asked, &proven, platform, directory));
+    let judged = prove(asked, repeated, registration, redirect.clone())
+        .and_then(|proven| judge(asked, &proven, platform, directory));
     judged.map_err(|code| Refusal::Redirect(redirect, code))
 }
 

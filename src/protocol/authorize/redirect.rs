@@ -70,7 +70,12 @@ impl fmt::Debug for SpAnswer {
 
 impl ProvenRedirect {
     /// For the checks, once `client_id`, `redirect_uri` and `state` have passed.
-    pub(super) fn new(redirect_uri: &str, state: Option<&str>, mode: ResponseMode, issuer: &str) -> Self {
+    pub(super) fn new(
+        redirect_uri: &str,
+        state: Option<&str>,
+        mode: ResponseMode,
+        issuer: &str,
+    ) -> Self {
         let state = state.map(|state| Secret::new(state.to_owned()));
         Self { redirect_uri: redirect_uri.into(), state, mode, issuer: issuer.into() }
     }
@@ -91,15 +96,22 @@ impl ProvenRedirect {
     #[must_use]
     pub fn error(&self, code: ErrorCode) -> SpAnswer {
         let entry = code.entry();
-        self.answer(vec![("error", entry.oauth.to_owned()), ("error_description", entry.description.to_owned())])
+        self.answer(vec![
+            ("error", entry.oauth.to_owned()),
+            ("error_description", entry.description.to_owned()),
+        ])
     }
 
     fn answer(&self, mut fields: Vec<(&'static str, String)>) -> SpAnswer {
         fields.extend(self.state.as_ref().map(|state| ("state", state.reveal().clone())));
         fields.push(("iss", self.issuer.clone())); // RFC 9207, 2
         match self.mode {
-            ResponseMode::Query => SpAnswer::Redirect { location: append(&self.redirect_uri, &fields) },
-            ResponseMode::FormPost => SpAnswer::FormPost { action: self.redirect_uri.clone(), fields },
+            ResponseMode::Query => {
+                SpAnswer::Redirect { location: append(&self.redirect_uri, &fields) }
+            }
+            ResponseMode::FormPost => {
+                SpAnswer::FormPost { action: self.redirect_uri.clone(), fields }
+            }
         }
     }
 }
@@ -144,12 +156,17 @@ mod tests {
             ("https://sp.example/cb", "https://sp.example/cb?code=C&state="),
             ("https://sp.example", "https://sp.example?code=C&state="),
             ("https://sp.example/cb?a=1", "https://sp.example/cb?a=1&code=C&state="),
-            ("https://sp.example/cb?a=%2f&b=%C3%A9", "https://sp.example/cb?a=%2f&b=%C3%A9&code=C&state="),
+            (
+                "https://sp.example/cb?a=%2f&b=%C3%A9",
+                "https://sp.example/cb?a=%2f&b=%C3%A9&code=C&state=",
+            ),
             ("https://sp.example/cb?", "https://sp.example/cb?code=C&state="),
             ("https://sp.example/cb?a&", "https://sp.example/cb?a&code=C&state="),
             ("https://SP.example:443/a/../cb", "https://SP.example:443/a/../cb?code=C&state="),
         ] {
-            let SpAnswer::Redirect { location } = proven(uri, ResponseMode::Query).code("C") else { panic!() };
+            let SpAnswer::Redirect { location } = proven(uri, ResponseMode::Query).code("C") else {
+                panic!()
+            };
             assert!(location.starts_with(begin), "{location}");
         }
     }
@@ -157,7 +174,9 @@ mod tests {
     #[test]
     fn an_error_carries_its_name_its_sentence_the_state_and_the_issuer() {
         let redirect = proven("https://sp.example/cb", ResponseMode::FormPost);
-        let SpAnswer::FormPost { action, fields } = redirect.error(ErrorCode::UserCancelled) else { panic!() };
+        let SpAnswer::FormPost { action, fields } = redirect.error(ErrorCode::UserCancelled) else {
+            panic!()
+        };
         assert_eq!(action, "https://sp.example/cb");
         let expected = [
             ("error", "access_denied"),
@@ -170,7 +189,11 @@ mod tests {
 
     #[test]
     fn a_value_can_not_break_out_of_its_parameter() {
-        let SpAnswer::Redirect { location } = proven("https://sp.example/cb", ResponseMode::Query).code("C") else { panic!() };
+        let SpAnswer::Redirect { location } =
+            proven("https://sp.example/cb", ResponseMode::Query).code("C")
+        else {
+            panic!()
+        };
         let (_, query) = location.split_once('?').unwrap();
         assert!(!query.contains(['+', ' ', '#']), "{query}");
         let back: Vec<_> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
@@ -180,9 +203,17 @@ mod tests {
 
     #[test]
     fn what_was_not_sent_is_not_answered() {
-        let redirect = ProvenRedirect::new("https://sp.example/cb", None, ResponseMode::Query, "https://hub.example/api/v2");
+        let redirect = ProvenRedirect::new(
+            "https://sp.example/cb",
+            None,
+            ResponseMode::Query,
+            "https://hub.example/api/v2",
+        );
         let SpAnswer::Redirect { location } = redirect.code("C") else { panic!() };
-        assert_eq!(location, "https://sp.example/cb?code=C&iss=https%3A%2F%2Fhub.example%2Fapi%2Fv2");
+        assert_eq!(
+            location,
+            "https://sp.example/cb?code=C&iss=https%3A%2F%2Fhub.example%2Fapi%2Fv2"
+        );
     }
 
     #[test]

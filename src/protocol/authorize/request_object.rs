@@ -31,12 +31,14 @@ impl ReturnParams {
             return None;
         }
         let mut parts = object.split('.');
-        let (Some(_header), Some(payload), Some(_signature), None) = (parts.next(), parts.next(), parts.next(), parts.next())
+        let (Some(_header), Some(payload), Some(_signature), None) =
+            (parts.next(), parts.next(), parts.next(), parts.next())
         else {
             return None;
         };
         let claims = json::parse_object(&digest::from_base64url(payload)?).ok()?;
-        let text = |name: &str| claims.get(name).and_then(Value::as_str).filter(|value| !value.is_empty());
+        let text =
+            |name: &str| claims.get(name).and_then(Value::as_str).filter(|value| !value.is_empty());
         Some(Self {
             state: rows::STATE.check_optional(text("state")).ok().flatten().map(str::to_owned),
             mode: text("response_mode").and_then(ResponseMode::parse),
@@ -51,21 +53,31 @@ mod tests {
     use serde_json::json;
 
     fn object(claims: &str) -> String {
-        format!("{}.{}.", digest::base64url(br#"{"alg":"none"}"#), digest::base64url(claims.as_bytes()))
+        format!(
+            "{}.{}.",
+            digest::base64url(br#"{"alg":"none"}"#),
+            digest::base64url(claims.as_bytes())
+        )
     }
 
     #[test]
     fn state_and_response_mode_are_read_and_nothing_else() {
         let claims = json!({ "state": "s", "response_mode": "form_post", "redirect_uri": "https://evil.example/", "nonce": 1 });
         let read = ReturnParams::from_request_object(&object(&claims.to_string()));
-        assert_eq!(read, ReturnParams { state: Some("s".into()), mode: Some(ResponseMode::FormPost) });
+        assert_eq!(
+            read,
+            ReturnParams { state: Some("s".into()), mode: Some(ResponseMode::FormPost) }
+        );
     }
 
     #[test]
     fn what_is_unreadable_or_beyond_a_bound_is_absent() {
         let long = json!({ "state": "x".repeat(1025), "response_mode": "form_post" }).to_string();
         assert_eq!(ReturnParams::from_request_object(&object(&long)).state, None);
-        assert_eq!(ReturnParams::from_request_object(&object(&long)).mode, Some(ResponseMode::FormPost));
+        assert_eq!(
+            ReturnParams::from_request_object(&object(&long)).mode,
+            Some(ResponseMode::FormPost)
+        );
         let deep = format!("{}{}", "{\"a\":".repeat(500), "}".repeat(500));
         let huge = json!({ "state": "s", "more": "x".repeat(20_000) }).to_string();
         for unreadable in [
@@ -81,7 +93,11 @@ mod tests {
             &object(r#"{"state":"line\nend","response_mode":"fragment"}"#),
             &object(r#"{"state":"","response_mode":""}"#),
         ] {
-            assert_eq!(ReturnParams::from_request_object(unreadable), ReturnParams::default(), "{unreadable:.80}");
+            assert_eq!(
+                ReturnParams::from_request_object(unreadable),
+                ReturnParams::default(),
+                "{unreadable:.80}"
+            );
         }
     }
 

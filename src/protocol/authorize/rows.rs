@@ -74,14 +74,20 @@ impl<'a> Asked<'a> {
     }
 }
 
-pub(super) fn client<'d>(client_id: Option<&str>, directory: &'d dyn Directory) -> Result<&'d Registration, E> {
+pub(super) fn client<'d>(
+    client_id: Option<&str>,
+    directory: &'d dyn Directory,
+) -> Result<&'d Registration, E> {
     let client_id = client_id.ok_or(E::ClientIdMissing)?;
     let registration = directory.registration(client_id).ok_or(E::ClientIdUnknown)?;
     if registration.active { Ok(registration) } else { Err(E::ClientIdInactive) }
 }
 
 /// Exact comparison, and the registered value goes on, not the one that was sent (RFC 9700, 4.1.3).
-pub(super) fn redirect_uri<'d>(redirect_uri: Option<&str>, registration: &'d Registration) -> Result<&'d str, E> {
+pub(super) fn redirect_uri<'d>(
+    redirect_uri: Option<&str>,
+    registration: &'d Registration,
+) -> Result<&'d str, E> {
     let redirect_uri = redirect_uri.ok_or(E::RedirectUriMissing)?;
     registration
         .redirect_uris
@@ -120,7 +126,11 @@ pub(super) const NONCE: Opaque = Opaque {
 };
 
 impl Opaque {
-    pub(super) fn check<'a>(&self, value: Option<&'a str>, form: RequestForm) -> Result<&'a str, E> {
+    pub(super) fn check<'a>(
+        &self,
+        value: Option<&'a str>,
+        form: RequestForm,
+    ) -> Result<&'a str, E> {
         let value = value.ok_or(self.missing)?;
         self.characters(value)?;
         // R112, R113
@@ -143,7 +153,11 @@ impl Opaque {
     }
 
     fn characters(&self, value: &str) -> Result<(), E> {
-        if value.bytes().all(|c| (0x20..=0x7e).contains(&c)) { Ok(()) } else { Err(self.characters) }
+        if value.bytes().all(|c| (0x20..=0x7e).contains(&c)) {
+            Ok(())
+        } else {
+            Err(self.characters)
+        }
     }
 }
 
@@ -156,13 +170,19 @@ pub(super) fn openid_is_asked(scope: &str) -> Result<(), E> {
 }
 
 /// Asked and granted; a scope that nobody knows is ignored (RFC 6749, 3.3).
-pub(super) fn scopes(scope: &str, registration: &Registration, directory: &dyn Directory) -> Result<Vec<Scope>, E> {
+pub(super) fn scopes(
+    scope: &str,
+    registration: &Registration,
+    directory: &dyn Directory,
+) -> Result<Vec<Scope>, E> {
     let mut scopes: Vec<Scope> = Vec::new();
     for asked in std::iter::once("openid").chain(words(scope)) {
         match registration.granted_scopes.iter().find(|granted| granted.as_str() == asked) {
             Some(granted) if scopes.contains(granted) => {}
             Some(granted) => scopes.push(granted.clone()),
-            None if asked == "openid" || directory.scope_is_known(asked, registration.rules) => return Err(E::ScopeNotGranted),
+            None if asked == "openid" || directory.scope_is_known(asked, registration.rules) => {
+                return Err(E::ScopeNotGranted);
+            }
             None => {}
         }
     }
@@ -184,7 +204,9 @@ impl AcrClaim {
 
     /// The levels one of which must be answered. On the standard platform every answer has the same.
     pub(super) fn required(&self, platform: Platform) -> Vec<Level> {
-        let is_required = |level: &Level| self.is_binding() && self.values.iter().any(|value| value == level.as_str());
+        let is_required = |level: &Level| {
+            self.is_binding() && self.values.iter().any(|value| value == level.as_str())
+        };
         match platform {
             Platform::Standard => Vec::new(),
             Platform::High => platform.levels().iter().copied().filter(is_required).collect(),
@@ -205,7 +227,11 @@ pub(super) fn level(acr_values: &str, claim: &AcrClaim, platform: Platform) -> R
 }
 
 /// As [`level`]; but what can't be had is only then a finding when it is essential (decisions 3, Rules per SP).
-pub(super) fn level_or_lowest(acr_values: &str, claim: &AcrClaim, platform: Platform) -> Result<Level, E> {
+pub(super) fn level_or_lowest(
+    acr_values: &str,
+    claim: &AcrClaim,
+    platform: Platform,
+) -> Result<Level, E> {
     match (level(acr_values, claim, platform), platform.levels().first()) {
         (Err(_), Some(lowest)) if !claim.is_binding() => Ok(*lowest),
         (judged, _) => judged,
@@ -242,15 +268,23 @@ pub(super) fn claims(text: Option<&str>, rules: Rules) -> Result<Claims, E> {
     };
     // R066: only the boolean counts, whatever else is there.
     let is_essential = |claim| member(claim, "essential") == Some(&Value::Bool(true));
-    let acr = AcrClaim { essential: is_essential("acr"), values: acr_values(member("acr", "value"), member("acr", "values"))? };
-    Ok(Claims { asked: ClaimsAsked { amr: is_essential("amr"), sub, userinfo, id_token: in_id_token }, acr })
+    let acr = AcrClaim {
+        essential: is_essential("acr"),
+        values: acr_values(member("acr", "value"), member("acr", "values"))?,
+    };
+    Ok(Claims {
+        asked: ClaimsAsked { amr: is_essential("amr"), sub, userinfo, id_token: in_id_token },
+        acr,
+    })
 }
 
 /// `userinfo` or `id_token`: an object of claims, each asked by `null` or by an object (Core, 5.5.1).
 fn claim_requests(member: Option<&Value>) -> Result<Option<&Map<String, Value>>, E> {
     match member {
         None => Ok(None),
-        Some(Value::Object(claims)) if claims.values().all(|request| request.is_null() || request.is_object()) => {
+        Some(Value::Object(claims))
+            if claims.values().all(|request| request.is_null() || request.is_object()) =>
+        {
             Ok(Some(claims))
         }
         Some(_) => Err(E::ClaimsMembers),
@@ -262,7 +296,9 @@ fn acr_values(value: Option<&Value>, values: Option<&Value>) -> Result<Vec<Strin
     let mut all: Vec<String> = value.map(text).transpose()?.into_iter().collect();
     match values {
         None => {}
-        Some(Value::Array(values)) => all.extend(values.iter().map(text).collect::<Result<Vec<_>, _>>()?),
+        Some(Value::Array(values)) => {
+            all.extend(values.iter().map(text).collect::<Result<Vec<_>, _>>()?)
+        }
         Some(_) => return Err(E::ClaimsAcr),
     }
     Ok(all)
@@ -280,11 +316,15 @@ pub(super) fn prompt(value: Option<&str>, rules: Rules) -> Result<Prompt, E> {
         }
     }
     match asked {
-        Prompt { none: true, login, consent, select_account } if login || consent || select_account => {
+        Prompt { none: true, login, consent, select_account }
+            if login || consent || select_account =>
+        {
             Err(E::PromptNoneWithOther)
         }
         // Nothing but spaces is nothing asked: it must not become a way around the default.
-        Prompt { none: false, login: false, consent: false, select_account: false } if rules == Rules::Federation => {
+        Prompt { none: false, login: false, consent: false, select_account: false }
+            if rules == Rules::Federation =>
+        {
             Ok(Prompt::default())
         }
         asked => Ok(asked),
@@ -318,7 +358,9 @@ pub(super) fn code_challenge(
         (None, None) if registration.require_pkce => Err(E::CodeChallengeRequired),
         (None, None) => Ok(None),
         (Some(_), None) => Err(E::CodeChallengeMethodMissing),
-        (Some(challenge), Some("S256")) if pkce::is_challenge(challenge) => Ok(Some(challenge.to_owned())),
+        (Some(challenge), Some("S256")) if pkce::is_challenge(challenge) => {
+            Ok(Some(challenge.to_owned()))
+        }
         (Some(_), Some("S256")) => Err(E::CodeChallengeMalformed),
         (Some(_), Some(_)) => Err(E::CodeChallengeMethodUnsupported),
     }
@@ -342,7 +384,8 @@ pub(super) fn idp_hint(value: Option<&str>, registration: &Registration) -> Opti
 
 /// What looks like a language tag (RFC 5646), the first eight: more is not a wish but a load.
 pub(super) fn ui_locales(value: Option<&str>) -> Vec<String> {
-    let is_tag = |tag: &&str| tag.len() <= 35 && tag.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
+    let is_tag =
+        |tag: &&str| tag.len() <= 35 && tag.bytes().all(|c| c.is_ascii_alphanumeric() || c == b'-');
     words(value.unwrap_or_default()).filter(is_tag).take(8).map(str::to_owned).collect()
 }
 

@@ -41,9 +41,21 @@ fn book() -> Book {
     };
     let switched_off = Registration { client_id: "off".into(), active: false, ..sp.clone() };
     let pkce = Registration { client_id: "pkce".into(), require_pkce: true, ..sp.clone() };
-    let unhinted = Registration { client_id: "unhinted".into(), hints: Hints::All(AllHints::None), ..sp.clone() };
-    let hinted = Registration { client_id: "hinted".into(), hints: Hints::Of(vec!["la-poste".into()]), ..sp.clone() };
-    let no_openid = Registration { client_id: "bare".into(), granted_scopes: vec!["email".into()], ..sp.clone() };
+    let unhinted = Registration {
+        client_id: "unhinted".into(),
+        hints: Hints::All(AllHints::None),
+        ..sp.clone()
+    };
+    let hinted = Registration {
+        client_id: "hinted".into(),
+        hints: Hints::Of(vec!["la-poste".into()]),
+        ..sp.clone()
+    };
+    let no_openid = Registration {
+        client_id: "bare".into(),
+        granted_scopes: vec!["email".into()],
+        ..sp.clone()
+    };
     Book(vec![sp, switched_off, pkce, no_openid, unhinted, hinted])
 }
 
@@ -60,10 +72,16 @@ fn with(changes: &[(&str, &str)]) -> Params {
     ];
     let mut pairs: BTreeMap<&str, &str> = good.into();
     pairs.extend(changes.iter().copied());
-    Params::new(pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect())
+    Params::new(
+        pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect(),
+    )
 }
 
-fn judged(params: &Params, form: RequestForm, platform: Platform) -> Result<AuthorizationRequest, Refusal> {
+fn judged(
+    params: &Params,
+    form: RequestForm,
+    platform: Platform,
+) -> Result<AuthorizationRequest, Refusal> {
     check(params, form, platform, ISSUER, &book())
 }
 
@@ -96,10 +114,18 @@ fn a_plain_request_is_read() {
     assert_eq!(request.scopes, ["openid", "email"].map(Scope::from));
     assert_eq!((request.level, request.acr_essential), (Level::Eidas1, false));
     assert_eq!(request.nonce.unwrap().reveal(), "nonce-nonce-nonce-nonce");
-    assert_eq!(request.prompt, Prompt { login: true, consent: true, none: false, select_account: false }, "R114");
+    assert_eq!(
+        request.prompt,
+        Prompt { login: true, consent: true, none: false, select_account: false },
+        "R114"
+    );
     assert_eq!((request.max_age, request.code_challenge), (None, None));
     assert_eq!(request.claims, ClaimsAsked::default());
-    assert!(request.login_hint.is_none() && request.id_token_hint.is_none() && request.idp_hint.is_none());
+    assert!(
+        request.login_hint.is_none()
+            && request.id_token_hint.is_none()
+            && request.idp_hint.is_none()
+    );
     assert!(request.ui_locales.is_empty());
 }
 
@@ -154,9 +180,18 @@ fn findings_after_the_proof_go_back_by_redirect() {
         (&[("max_age", "99999999999999999999")], E::MaxAgeMalformed),
         (&[("code_challenge_method", "S256")], E::CodeChallengeMethodAlone),
         (&[("code_challenge", CHALLENGE)], E::CodeChallengeMethodMissing),
-        (&[("code_challenge", CHALLENGE), ("code_challenge_method", "plain")], E::CodeChallengeMethodUnsupported),
-        (&[("code_challenge", CHALLENGE), ("code_challenge_method", "s256")], E::CodeChallengeMethodUnsupported),
-        (&[("code_challenge", "short"), ("code_challenge_method", "S256")], E::CodeChallengeMalformed),
+        (
+            &[("code_challenge", CHALLENGE), ("code_challenge_method", "plain")],
+            E::CodeChallengeMethodUnsupported,
+        ),
+        (
+            &[("code_challenge", CHALLENGE), ("code_challenge_method", "s256")],
+            E::CodeChallengeMethodUnsupported,
+        ),
+        (
+            &[("code_challenge", "short"), ("code_challenge_method", "S256")],
+            E::CodeChallengeMalformed,
+        ),
         (&[("client_id", "pkce")], E::CodeChallengeRequired),
         (&[("acr_values", "eidas2 eidas3")], E::AcrValuesStandard),
         (&[("acr_values", "EIDAS1")], E::AcrValuesStandard),
@@ -167,7 +202,9 @@ fn findings_after_the_proof_go_back_by_redirect() {
         assert_eq!(redirected(changes), code);
     }
     let params = with(&[]);
-    let Err(Refusal::Redirect(_, code)) = judged(&params, RequestForm::Get, Platform::High) else { panic!() };
+    let Err(Refusal::Redirect(_, code)) = judged(&params, RequestForm::Get, Platform::High) else {
+        panic!()
+    };
     assert_eq!(code, E::AcrValuesHigh);
 }
 
@@ -185,7 +222,11 @@ fn findings_carry_the_oauth_error_of_the_table() {
         assert_eq!(code.entry().oauth, error);
     }
     assert!(E::AcrValuesStandard.entry().description.contains("eidas1"));
-    assert!(["eidas2", "eidas3"].iter().all(|level| E::AcrValuesHigh.entry().description.contains(level)));
+    assert!(
+        ["eidas2", "eidas3"]
+            .iter()
+            .all(|level| E::AcrValuesHigh.entry().description.contains(level))
+    );
 }
 
 /// Each row is found although every row below it is broken too.
@@ -209,8 +250,11 @@ fn the_first_finding_of_the_table_is_the_answer() {
         ("registration", "x", E::RegistrationNotSupported),
     ];
     for first in 0..rows.len() {
-        let changes: Vec<_> = rows[first..].iter().map(|(name, value, _)| (*name, *value)).collect();
-        let (Err(Refusal::Page(code)) | Err(Refusal::Redirect(_, code))) = ask(&changes) else { panic!() };
+        let changes: Vec<_> =
+            rows[first..].iter().map(|(name, value, _)| (*name, *value)).collect();
+        let (Err(Refusal::Page(code)) | Err(Refusal::Redirect(_, code))) = ask(&changes) else {
+            panic!()
+        };
         assert_eq!(code, rows[first].2);
     }
 }
@@ -243,11 +287,15 @@ const READ: &[&str] = &[
 #[test]
 fn repeated_parameter_is_a_page_that_names_it() {
     for name in READ {
-        let mut pairs: Vec<_> = with(&[]).pairs().iter().filter(|(n, _)| n != name).cloned().collect();
+        let mut pairs: Vec<_> =
+            with(&[]).pairs().iter().filter(|(n, _)| n != name).cloned().collect();
         pairs.extend([((*name).to_owned(), "a".to_owned()), ((*name).to_owned(), String::new())]);
         match judged(&Params::new(pairs), RequestForm::Get, Platform::Standard) {
             Err(Refusal::Page(code)) => {
-                assert_eq!(code.entry().description, format!("The parameter {name} was sent more than once."));
+                assert_eq!(
+                    code.entry().description,
+                    format!("The parameter {name} was sent more than once.")
+                );
             }
             other => panic!("{name}: {other:?}"),
         }
@@ -273,7 +321,9 @@ fn lengths_of_state_and_nonce_at_the_boundary() {
         ("state", E::StateTooShortGet, E::StateTooShortPost, E::StateTooLong),
         ("nonce", E::NonceTooShortGet, E::NonceTooShortPost, E::NonceTooLong),
     ] {
-        for (form, minimum, short) in [(RequestForm::Get, 22, short_get), (RequestForm::Post, 32, short_post)] {
+        for (form, minimum, short) in
+            [(RequestForm::Get, 22, short_get), (RequestForm::Post, 32, short_post)]
+        {
             let of_length = |length: usize| {
                 let value = "~".repeat(length);
                 let other = " ".repeat(32);
@@ -305,7 +355,12 @@ fn redirect_uri_one_byte_off_is_not_registered() {
         assert_eq!(page(&[("redirect_uri", &other)]), E::RedirectUriNotRegistered, "{other}");
         assert_eq!(page(&[("redirect_uri", &CALLBACK[..at.max(1)])]), E::RedirectUriNotRegistered);
     }
-    for other in [format!("{CALLBACK}&"), format!("{CALLBACK}#"), format!(" {CALLBACK}"), CALLBACK.to_uppercase()] {
+    for other in [
+        format!("{CALLBACK}&"),
+        format!("{CALLBACK}#"),
+        format!(" {CALLBACK}"),
+        CALLBACK.to_uppercase(),
+    ] {
         assert_eq!(page(&[("redirect_uri", &other)]), E::RedirectUriNotRegistered, "{other}");
     }
 }
@@ -313,8 +368,15 @@ fn redirect_uri_one_byte_off_is_not_registered() {
 #[test]
 fn scopes_are_granted_once_each_with_openid_first() {
     let scopes = |scope: &str| ask(&[("scope", scope)]).unwrap().scopes;
-    assert_eq!(scopes("profile  openid email openid profile"), ["openid", "profile", "email"].map(Scope::from));
-    assert_eq!(scopes("openid offline_access https://x/y"), ["openid"].map(Scope::from), "unknown scopes are ignored");
+    assert_eq!(
+        scopes("profile  openid email openid profile"),
+        ["openid", "profile", "email"].map(Scope::from)
+    );
+    assert_eq!(
+        scopes("openid offline_access https://x/y"),
+        ["openid"].map(Scope::from),
+        "unknown scopes are ignored"
+    );
 }
 
 #[test]
@@ -324,10 +386,14 @@ fn essential_acr_values_bind_the_answer_where_there_is_more_than_one_level() {
         let params = with(&[("acr_values", acr_values), ("claims", claims)]);
         judged(&params, RequestForm::Get, platform).unwrap().acr_required
     };
-    let essential = |values: &str| format!(r#"{{"id_token":{{"acr":{{"essential":true,{values}}}}}}}"#);
+    let essential =
+        |values: &str| format!(r#"{{"id_token":{{"acr":{{"essential":true,{values}}}}}}}"#);
     let high = Platform::High;
     assert_eq!(required(high, "eidas2", &essential(r#""values":["eidas2"]"#)), [Eidas2]);
-    assert_eq!(required(high, "eidas2", &essential(r#""values":["eidas3","x","eidas2"]"#)), [Eidas2, Eidas3]);
+    assert_eq!(
+        required(high, "eidas2", &essential(r#""values":["eidas3","x","eidas2"]"#)),
+        [Eidas2, Eidas3]
+    );
     assert_eq!(required(high, "eidas2", &essential(r#""value":"eidas3""#)), [Eidas3]);
     assert_eq!(required(high, "eidas2", r#"{"id_token":{"acr":{"values":["eidas2"]}}}"#), []);
     assert_eq!(required(Platform::Standard, "eidas1", &essential(r#""values":["eidas1"]"#)), []);
@@ -337,7 +403,9 @@ fn essential_acr_values_bind_the_answer_where_there_is_more_than_one_level() {
 fn the_lowest_accepted_level_is_the_minimum() {
     let level = |platform, acr_values: &str, claims: &str| {
         let params = with(&[("acr_values", acr_values), ("claims", claims)]);
-        judged(&params, RequestForm::Get, platform).map(|request| (request.level, request.acr_essential)).ok()
+        judged(&params, RequestForm::Get, platform)
+            .map(|request| (request.level, request.acr_essential))
+            .ok()
     };
     use Level::{Eidas1, Eidas2, Eidas3};
     let high = Platform::High;
@@ -345,19 +413,37 @@ fn the_lowest_accepted_level_is_the_minimum() {
     assert_eq!(level(high, "eidas1 eidas3", ""), Some((Eidas3, false)));
     assert_eq!(level(Platform::Standard, "eidas3 eidas1", ""), Some((Eidas1, false)));
     assert_eq!(level(high, "eidas1", ""), None);
-    assert_eq!(level(high, "eidas3", r#"{"id_token":{"acr":{"value":"eidas2"}}}"#), Some((Eidas2, false)));
-    assert_eq!(level(high, "eidas1", r#"{"id_token":{"acr":{"values":["x","eidas3"]}}}"#), Some((Eidas3, false)));
-    assert_eq!(level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true}}}"#), Some((Eidas2, false)));
+    assert_eq!(
+        level(high, "eidas3", r#"{"id_token":{"acr":{"value":"eidas2"}}}"#),
+        Some((Eidas2, false))
+    );
+    assert_eq!(
+        level(high, "eidas1", r#"{"id_token":{"acr":{"values":["x","eidas3"]}}}"#),
+        Some((Eidas3, false))
+    );
+    assert_eq!(
+        level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true}}}"#),
+        Some((Eidas2, false))
+    );
     // acr_values must not lower what is essential.
-    assert_eq!(level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#), Some((Eidas3, true)));
-    assert_eq!(level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true,"value":"eidas1"}}}"#), None);
+    assert_eq!(
+        level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true,"value":"eidas3"}}}"#),
+        Some((Eidas3, true))
+    );
+    assert_eq!(
+        level(high, "eidas2", r#"{"id_token":{"acr":{"essential":true,"value":"eidas1"}}}"#),
+        None
+    );
 }
 
 #[test]
 fn amr_is_asked_by_the_boolean_true_alone() {
-    let amr = |claims: serde_json::Value| ask(&[("claims", &claims.to_string())]).unwrap().claims.amr;
+    let amr =
+        |claims: serde_json::Value| ask(&[("claims", &claims.to_string())]).unwrap().claims.amr;
     assert!(amr(json!({"id_token": {"amr": {"essential": true}}})));
-    assert!(amr(json!({"id_token": {"amr": {"essential": true, "x": [1]}, "email": null}, "other": 1, "userinfo": {"a": {}}})));
+    assert!(amr(
+        json!({"id_token": {"amr": {"essential": true, "x": [1]}, "email": null}, "other": 1, "userinfo": {"a": {}}})
+    ));
     for not in [
         json!({"id_token": {"amr": {"essential": false}}}),
         json!({"id_token": {"amr": {"essential": "true"}}}),
@@ -381,8 +467,14 @@ fn claims_of_more_than_4096_bytes_are_refused() {
 #[test]
 fn optional_parameters_mean_what_they_say() {
     let prompt = |value| ask(&[("prompt", value)]).unwrap().prompt;
-    assert_eq!(prompt("none"), Prompt { login: false, consent: false, none: true, select_account: false });
-    assert_eq!(prompt("login"), Prompt { login: true, consent: false, none: false, select_account: false });
+    assert_eq!(
+        prompt("none"),
+        Prompt { login: false, consent: false, none: true, select_account: false }
+    );
+    assert_eq!(
+        prompt("login"),
+        Prompt { login: true, consent: false, none: false, select_account: false }
+    );
     assert_eq!(prompt("consent  login"), Prompt::default());
     assert_eq!(prompt("  "), Prompt::default(), "spaces are no way around the default");
     let choosing = Prompt { login: false, consent: false, none: false, select_account: true };
@@ -392,7 +484,12 @@ fn optional_parameters_mean_what_they_say() {
         assert_eq!(redirected(&[("prompt", &format!("none {other}"))]), E::PromptNoneWithOther);
     }
     assert_eq!(ask(&[("max_age", "0")]).unwrap().max_age, Some(0));
-    let request = ask(&[("client_id", "pkce"), ("code_challenge", CHALLENGE), ("code_challenge_method", "S256")]).unwrap();
+    let request = ask(&[
+        ("client_id", "pkce"),
+        ("code_challenge", CHALLENGE),
+        ("code_challenge_method", "S256"),
+    ])
+    .unwrap();
     assert_eq!(request.code_challenge.as_deref(), Some(CHALLENGE));
     let claims = r#"{"id_token":{"sub":{"value":"abc"}}}"#;
     assert_eq!(ask(&[("claims", claims)]).unwrap().claims.sub.unwrap().reveal(), "abc");
@@ -401,11 +498,15 @@ fn optional_parameters_mean_what_they_say() {
 #[test]
 fn hints_are_taken_or_ignored_but_never_refused() {
     let long = "é".repeat(257);
-    let request = ask(&[("login_hint", &long[2..]), ("id_token_hint", "eyJ"), ("idp_hint", "la-poste")]).unwrap();
+    let request =
+        ask(&[("login_hint", &long[2..]), ("id_token_hint", "eyJ"), ("idp_hint", "la-poste")])
+            .unwrap();
     assert_eq!(request.login_hint.unwrap().reveal().chars().count(), 256);
     assert_eq!(request.id_token_hint.unwrap().reveal(), "eyJ");
     assert_eq!(request.idp_hint, Some(ConnectorId::from("la-poste")));
-    let request = ask(&[("login_hint", &long), ("idp_hint", "../x"), ("ui_locales", "fr-CA  en <b> a_b")]).unwrap();
+    let request =
+        ask(&[("login_hint", &long), ("idp_hint", "../x"), ("ui_locales", "fr-CA  en <b> a_b")])
+            .unwrap();
     assert!(request.login_hint.is_none() && request.idp_hint.is_none());
     assert_eq!(request.ui_locales, ["fr-CA", "en"]);
 }
@@ -434,7 +535,10 @@ fn a_refusal_travels_by_the_mode_that_was_asked() {
     let SpAnswer::Redirect { location } = answer("query") else { panic!() };
     let begin = format!("{CALLBACK}&error=invalid_request&error_description=The%20prompt");
     assert!(location.starts_with(&begin), "{location}");
-    assert!(location.ends_with(&format!("&state={STATE}&iss=https%3A%2F%2Fhub.example%2Fapi%2Fv2")), "{location}");
+    assert!(
+        location.ends_with(&format!("&state={STATE}&iss=https%3A%2F%2Fhub.example%2Fapi%2Fv2")),
+        "{location}"
+    );
 }
 
 #[test]
@@ -461,7 +565,10 @@ fn any_params() -> impl Strategy<Value = Vec<(String, String)>> {
         any::<String>(),
     ];
     proptest::collection::vec(
-        (prop_oneof![4 => proptest::sample::select(READ).prop_map(str::to_owned), 1 => any::<String>()], value),
+        (
+            prop_oneof![4 => proptest::sample::select(READ).prop_map(str::to_owned), 1 => any::<String>()],
+            value,
+        ),
         0..12,
     )
 }

@@ -44,7 +44,10 @@ impl fmt::Display for Imported {
         write!(f, "{persons} persons; {added} added, {changed} changed, {removed} removed")?;
         match namesakes {
             0 => Ok(()),
-            _ => write!(f, "\n{namesakes} of them share every datum with another row: nobody of these can log in (Y010002)"),
+            _ => write!(
+                f,
+                "\n{namesakes} of them share every datum with another row: nobody of these can log in (Y010002)"
+            ),
         }
     }
 }
@@ -63,9 +66,13 @@ pub enum ImportFault {
     Source(Vec<FileRegisterFault>, usize),
     #[error("the register to merge into is bad; mend it, or drop it by --replace\n{0}")]
     Target(FileRegisterFault),
-    #[error("{file}: can not be written ({reason}): check the folder, its permissions and the space on the disk")]
+    #[error(
+        "{file}: can not be written ({reason}): check the folder, its permissions and the space on the disk"
+    )]
     Write { file: String, reason: std::io::ErrorKind },
-    #[error("{file}: is a link that leads nowhere, or no file: mount or make what it leads to, or name another by --to")]
+    #[error(
+        "{file}: is a link that leads nowhere, or no file: mount or make what it leads to, or name another by --to"
+    )]
     NoFile { file: String },
     #[error(
         "{file}: belongs to another user or group (uid {uid}, gid {gid}), who could not read what is written: import as that user"
@@ -90,7 +97,12 @@ fn in_lines(faults: &[FileRegisterFault], all: usize) -> String {
 ///
 /// # Errors
 /// Nothing was written, and why.
-pub fn import(source: &Path, target: &Path, home_country: &str, keep: Keep) -> Result<Imported, ImportFault> {
+pub fn import(
+    source: &Path,
+    target: &Path,
+    home_country: &str,
+    keep: Keep,
+) -> Result<Imported, ImportFault> {
     let (mut faults, mut bad) = (Vec::new(), 0);
     let new = read(source, home_country, |fault| {
         bad += 1;
@@ -139,7 +151,9 @@ impl Place {
             // A folder, or a device: what a rename over one breaks is more than a register.
             Ok((found, _)) if !found.is_file() => Err(ImportFault::NoFile { file: name }),
             Ok((found, path)) => Ok(Self { name, path, replaced: Some(found) }),
-            Err(error) if error.kind() != ErrorKind::NotFound => Err(ImportFault::Write { file: name, reason: error.kind() }),
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                Err(ImportFault::Write { file: name, reason: error.kind() })
+            }
             Err(_) if target.symlink_metadata().is_ok() => Err(ImportFault::NoFile { file: name }),
             Err(_) => Ok(Self { name, path: target.to_owned(), replaced: None }),
         }
@@ -152,7 +166,11 @@ impl Place {
         let own = file.metadata().map_err(|error| self.fault(&error))?;
         let (uid, gid) = (replaced.uid(), replaced.gid());
         if (own.uid(), own.gid()) != (uid, gid) {
-            fchown(file, Some(uid), Some(gid)).map_err(|_| ImportFault::Owner { file: self.name.clone(), uid, gid })?;
+            fchown(file, Some(uid), Some(gid)).map_err(|_| ImportFault::Owner {
+                file: self.name.clone(),
+                uid,
+                gid,
+            })?;
         }
         // After the change of owner, which may take rights away.
         let mode = OWNER | (replaced.mode() & GROUP);
@@ -178,8 +196,10 @@ struct Entry {
 
 impl Entry {
     fn new(pivot: &Pivot, row: &Row) -> Self {
-        let [given_names, family_name, birthdate, gender, birthplace, birthcountry] = pivot.fields().map(String::from_utf8_lossy);
-        let key = [family_name, given_names, birthdate, gender, birthplace, birthcountry].join("\u{1f}");
+        let [given_names, family_name, birthdate, gender, birthplace, birthcountry] =
+            pivot.fields().map(String::from_utf8_lossy);
+        let key =
+            [family_name, given_names, birthdate, gender, birthplace, birthcountry].join("\u{1f}");
         let mut text = String::new();
         row.write(&mut text);
         Self { key: key.into(), row: text.into() }
@@ -196,7 +216,10 @@ fn read(
     mut bad: impl FnMut(FileRegisterFault) -> Result<(), FileRegisterFault>,
 ) -> Result<BTreeSet<Entry>, FileRegisterFault> {
     let name = path.display().to_string();
-    let file = File::open(path).map_err(|error| FileRegisterFault::Unreadable { file: name.clone(), reason: error.kind() })?;
+    let file = File::open(path).map_err(|error| FileRegisterFault::Unreadable {
+        file: name.clone(),
+        reason: error.kind(),
+    })?;
     let mut rows = Vec::new();
     each_row(&name, file, home_country, |row| match row {
         Ok((pivot, row)) => {
@@ -211,7 +234,8 @@ fn read(
 }
 
 fn merge(new: BTreeSet<Entry>, old: BTreeSet<Entry>, keep: Keep) -> (BTreeSet<Entry>, Imported) {
-    let keys = |rows: &BTreeSet<Entry>| rows.iter().map(|entry| entry.key.clone()).collect::<HashSet<_>>();
+    let keys =
+        |rows: &BTreeSet<Entry>| rows.iter().map(|entry| entry.key.clone()).collect::<HashSet<_>>();
     let (known, named) = (keys(&old), keys(&new));
     let differ: HashSet<_> = new.symmetric_difference(&old).map(Entry::key).collect();
     let done = Imported {
@@ -234,11 +258,17 @@ fn merge(new: BTreeSet<Entry>, old: BTreeSet<Entry>, keep: Keep) -> (BTreeSet<En
 /// Beside the target, then in its place: whoever reads sees the old file or the new one.
 fn write(place: &Place, rows: &BTreeSet<Entry>) -> Result<(), ImportFault> {
     let fault = |error: std::io::Error| place.fault(&error);
-    let folder = place.path.parent().filter(|folder| !folder.as_os_str().is_empty()).unwrap_or(Path::new("."));
+    let folder = place
+        .path
+        .parent()
+        .filter(|folder| !folder.as_os_str().is_empty())
+        .unwrap_or(Path::new("."));
     let file = NamedTempFile::new_in(folder).map_err(fault)?; // mode 0600
     place.hand_over(file.as_file())?;
     let mut csv = csv::Writer::from_writer(BufWriter::new(file));
-    let record = |csv: &mut csv::Writer<_>, cells: [&str; COLUMNS.len()]| csv.write_record(cells).map_err(cause);
+    let record = |csv: &mut csv::Writer<_>, cells: [&str; COLUMNS.len()]| {
+        csv.write_record(cells).map_err(cause)
+    };
     record(&mut csv, COLUMNS).map_err(fault)?;
     for row in rows.iter().filter_map(|entry| Row::read(&entry.row)) {
         let given_names = row.identity.given_names.join(" ");
@@ -249,14 +279,25 @@ fn write(place: &Place, rows: &BTreeSet<Entry>) -> Result<(), ImportFault> {
             Status::Deceased => "deceased",
             Status::Refused => "refused",
         };
-        let [family_name, birthdate, gender, birthplace, birthcountry] =
-            [&identity.family_name, &identity.birthdate, &identity.gender, &identity.birthplace, &identity.birthcountry]
-                .map(cell);
-        record(&mut csv, [&given_names, &family_name, &birthdate, &gender, &birthplace, &birthcountry, status]).map_err(fault)?;
+        let [family_name, birthdate, gender, birthplace, birthcountry] = [
+            &identity.family_name,
+            &identity.birthdate,
+            &identity.gender,
+            &identity.birthplace,
+            &identity.birthcountry,
+        ]
+        .map(cell);
+        record(
+            &mut csv,
+            [&given_names, &family_name, &birthdate, &gender, &birthplace, &birthcountry, status],
+        )
+        .map_err(fault)?;
     }
-    let mut buffer = csv.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
+    let mut buffer =
+        csv.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
     buffer.flush().map_err(fault)?;
-    let file = buffer.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
+    let file =
+        buffer.into_inner().map_err(|error| fault(std::io::Error::from(error.error().kind())))?;
     file.as_file().sync_all().map_err(fault)?;
     file.persist(&place.path).map_err(|error| fault(error.error))?;
     Ok(())
@@ -271,5 +312,4 @@ fn cause(error: csv::Error) -> std::io::Error {
 }
 
 #[cfg(test)]
-#[path = "import_tests.rs"]
 mod tests;

@@ -3,14 +3,26 @@ use super::*;
 const HEADER: &str = "given_names,family_name,birthdate,gender,birthplace,birthcountry,status\n";
 
 fn demo() -> FileRegister {
-    FileRegister::from_reader("register.csv", include_bytes!("../../demo/register.csv").as_slice(), "99100").unwrap()
+    FileRegister::from_reader(
+        "register.csv",
+        include_bytes!("../../demo/register.csv").as_slice(),
+        "99100",
+    )
+    .unwrap()
 }
 
 fn read(rows: &str) -> Result<FileRegister, FileRegisterFault> {
     FileRegister::from_reader("r.csv", format!("{HEADER}{rows}").as_bytes(), "99100")
 }
 
-fn person(given_names: &str, family_name: &str, birthdate: &str, gender: &str, birthplace: &str, birthcountry: &str) -> Identity {
+fn person(
+    given_names: &str,
+    family_name: &str,
+    birthdate: &str,
+    gender: &str,
+    birthplace: &str,
+    birthcountry: &str,
+) -> Identity {
     let some = |cell: &str| (!cell.is_empty()).then(|| cell.to_owned());
     Identity {
         given_names: given_names.split(' ').map(String::from).collect(),
@@ -48,7 +60,10 @@ fn the_demo_register_by_table() {
         assert_eq!(register.find(&asked), Answer::Found(Box::new(known)));
     }
     for (asked, answer) in [
-        (person("Fernand Auguste", "MOREL", "1921-03-05", "male", "69123", "99100"), Answer::Deceased),
+        (
+            person("Fernand Auguste", "MOREL", "1921-03-05", "male", "69123", "99100"),
+            Answer::Deceased,
+        ),
         (person("Odile", "PERRIN", "1955-11-30", "female", "59350", "99100"), Answer::Refused),
         (person("Paul", "MARTIN", "1970-01-01", "male", "13055", "99100"), Answer::Several),
         (person("Angela", "DUBOIS", "1962-08-24", "female", "75107", "99100"), Answer::NotFound),
@@ -67,14 +82,21 @@ fn another_spelling_is_found_and_gets_the_registers_own() {
         person("Jean-Étienne", "LEFÈVRE", "1978-02-11", "male", "2A004", "99100"),
     ] {
         let Answer::Corrected(known) = register.find(&asked) else { panic!() };
-        assert_eq!((known.given_names.join(" ").as_str(), known.family_name.as_deref()), ("Jean Étienne", Some("LEFÈVRE")));
+        assert_eq!(
+            (known.given_names.join(" ").as_str(), known.family_name.as_deref()),
+            ("Jean Étienne", Some("LEFÈVRE"))
+        );
     }
     // A place of birth abroad doesn't count, but the register's silence on it is what is delivered.
     let asked = person("Mamadou", "DIALLO", "1944-00-00", "male", "99341", "99341");
-    assert!(matches!(register.find(&asked), Answer::Corrected(known) if known.birthplace.is_none()));
+    assert!(
+        matches!(register.find(&asked), Answer::Corrected(known) if known.birthplace.is_none())
+    );
     // One given name of two words, or two given names: written alike.
-    let asked =
-        Identity { given_names: vec!["Jean Étienne".into()], ..person("", "LEFÈVRE", "1978-02-11", "male", "2A004", "99100") };
+    let asked = Identity {
+        given_names: vec!["Jean Étienne".into()],
+        ..person("", "LEFÈVRE", "1978-02-11", "male", "2A004", "99100")
+    };
     assert!(matches!(register.find(&asked), Answer::Found(known) if known.given_names.len() == 2));
 }
 
@@ -89,7 +111,8 @@ fn deceased_and_living_namesakes_are_several_not_a_guess() {
 fn columns_may_stand_in_any_order_and_names_may_be_missing() {
     let text = "\u{feff}status,birthcountry,birthplace,gender,birthdate,family_name,given_names\n,99134,,male,1990-01-01,,\"Ana, Eva\"\n";
     let register = FileRegister::from_reader("r.csv", text.as_bytes(), "99100").unwrap();
-    let asked = Identity { family_name: None, ..person("Ana, Eva", "", "1990-01-01", "male", "", "99134") };
+    let asked =
+        Identity { family_name: None, ..person("Ana, Eva", "", "1990-01-01", "male", "", "99134") };
     assert!(matches!(register.find(&asked), Answer::Found(known) if known.family_name.is_none()));
 }
 
@@ -103,22 +126,49 @@ fn a_broken_file_is_refused_with_place_and_mend() {
         (HEADER.replace("gender", "status"), "column 7 is unknown, or there twice"),
         (HEADER.replace(',', ";"), "separated by commas"),
         (format!("{HEADER}{good}Angela,DUBOIS\n"), "line 3: 2 fields instead of 7"),
-        (format!("{HEADER}{good}{good}A,B,1962-02-30,female,75107,99100,\n"), "line 4: column `birthdate`: must be a day"),
-        (format!("{HEADER}A,B,1962-02-03,F,75107,99100,\n"), "line 2: column `gender`: must be male, female"),
-        (format!("{HEADER}A,B,1962-02-03,female,,99100,\n"), "column `birthplace`: required for a birth in the home country"),
-        (format!("{HEADER}-,B,1962-02-03,female,75107,99100,\n"), "column `given_names`: must have a letter"),
-        (format!("{HEADER},,1962-02-03,female,75107,99100,\n"), "column `family_name`: a given name or a family name"),
-        (format!("{HEADER}A,B,1962-02-03,female,75107,99100,alive\n"), "column `status`: must be active"),
+        (
+            format!("{HEADER}{good}{good}A,B,1962-02-30,female,75107,99100,\n"),
+            "line 4: column `birthdate`: must be a day",
+        ),
+        (
+            format!("{HEADER}A,B,1962-02-03,F,75107,99100,\n"),
+            "line 2: column `gender`: must be male, female",
+        ),
+        (
+            format!("{HEADER}A,B,1962-02-03,female,,99100,\n"),
+            "column `birthplace`: required for a birth in the home country",
+        ),
+        (
+            format!("{HEADER}-,B,1962-02-03,female,75107,99100,\n"),
+            "column `given_names`: must have a letter",
+        ),
+        (
+            format!("{HEADER},,1962-02-03,female,75107,99100,\n"),
+            "column `family_name`: a given name or a family name",
+        ),
+        (
+            format!("{HEADER}A,B,1962-02-03,female,75107,99100,alive\n"),
+            "column `status`: must be active",
+        ),
     ] {
-        let fault = FileRegister::from_reader("r.csv", text.as_bytes(), "99100").unwrap_err().to_string();
+        let fault =
+            FileRegister::from_reader("r.csv", text.as_bytes(), "99100").unwrap_err().to_string();
         assert!(fault.contains(told), "{fault}");
-        assert!(!fault.contains("DUBOIS") && !fault.contains("alive"), "no person's data in {fault}");
+        assert!(
+            !fault.contains("DUBOIS") && !fault.contains("alive"),
+            "no person's data in {fault}"
+        );
     }
     let latin1 = [HEADER.as_bytes(), b"Andr\xe9,B,1962-02-03,male,75107,99100,\n"].concat();
-    let fault = FileRegister::from_reader("r.csv", latin1.as_slice(), "99100").unwrap_err().to_string();
+    let fault =
+        FileRegister::from_reader("r.csv", latin1.as_slice(), "99100").unwrap_err().to_string();
     assert!(fault.contains("line 2: not UTF-8"), "{fault}");
-    let fault = FileRegister::load(Path::new("no/such/register.csv"), "99100").unwrap_err().to_string();
-    assert!(fault.contains("no/such/register.csv") && fault.contains("register.file.path"), "{fault}");
+    let fault =
+        FileRegister::load(Path::new("no/such/register.csv"), "99100").unwrap_err().to_string();
+    assert!(
+        fault.contains("no/such/register.csv") && fault.contains("register.file.path"),
+        "{fault}"
+    );
 }
 
 /// Where an operator looks for what may stand in the column.
@@ -131,7 +181,14 @@ fn every_status_of_a_row_is_accepted_and_documented() {
     ];
     for status in ["active", "", "deceased", "refused"] {
         assert!(read(&format!("A,B,1962-02-03,female,75107,99100,{status}\n")).is_ok(), "{status}");
-        assert!(pages.iter().all(|page| page.contains(if status.is_empty() { "empty" } else { status })), "{status}");
+        assert!(
+            pages.iter().all(|page| page.contains(if status.is_empty() {
+                "empty"
+            } else {
+                status
+            })),
+            "{status}"
+        );
     }
 }
 
@@ -143,8 +200,11 @@ fn many_persons_stay_apart_and_small() {
     }
     let register = read(&rows).unwrap();
     for number in [0, 1, 777, 19_999] {
-        let asked = person(&format!("Anne N{number}"), "DURAND", "1990-01-01", "female", "75107", "99100");
-        assert!(matches!(register.find(&asked), Answer::Found(known) if known.given_names[1] == format!("N{number}")));
+        let asked =
+            person(&format!("Anne N{number}"), "DURAND", "1990-01-01", "female", "75107", "99100");
+        assert!(
+            matches!(register.find(&asked), Answer::Found(known) if known.given_names[1] == format!("N{number}"))
+        );
     }
     let bytes = register.text.len() + std::mem::size_of_val(&*register.index);
     assert!(bytes / register.len() < 80, "{} bytes for each", bytes / register.len());
@@ -152,7 +212,10 @@ fn many_persons_stay_apart_and_small() {
 
 #[test]
 fn two_persons_with_one_hash_are_not_confused() {
-    let mut register = read("Anne,DURAND,1990-01-01,female,75107,99100,\nEve,PETIT,1990-01-01,female,75107,99100,\n").unwrap();
+    let mut register = read(
+        "Anne,DURAND,1990-01-01,female,75107,99100,\nEve,PETIT,1990-01-01,female,75107,99100,\n",
+    )
+    .unwrap();
     let eve = person("Eve", "PETIT", "1990-01-01", "female", "75107", "99100");
     let shared = hash(&Pivot::of(&eve, "99100", Derivation::LATEST).unwrap());
     register.index = register.index.iter().map(|(_, start)| (shared, *start)).collect();

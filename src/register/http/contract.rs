@@ -17,11 +17,13 @@ pub const LARGEST: usize = 64 << 10;
 
 const GIVEN_NAMES: &str = "given_names";
 /// Members of an identity besides `given_names`: called as the claims are.
-const MEMBERS: [Claim; 5] = [Claim::FamilyName, Claim::Birthdate, Claim::Gender, Claim::Birthplace, Claim::Birthcountry];
+const MEMBERS: [Claim; 5] =
+    [Claim::FamilyName, Claim::Birthdate, Claim::Gender, Claim::Birthplace, Claim::Birthcountry];
 
 /// The body of a question: the pivot identity, and nothing else of what is known of the person.
 pub fn question(pivot: &Identity) -> Vec<u8> {
-    let Identity { given_names, family_name, birthdate, gender, birthplace, birthcountry, .. } = pivot;
+    let Identity { given_names, family_name, birthdate, gender, birthplace, birthcountry, .. } =
+        pivot;
     let values = [family_name, birthdate, gender, birthplace, birthcountry];
     let mut members = Map::new();
     if !given_names.is_empty() {
@@ -39,12 +41,19 @@ pub fn question(pivot: &Identity) -> Vec<u8> {
 ///
 /// # Errors
 /// `Contract`, naming what is broken, or `Identity`, naming the claim and the rule; never a value.
-pub fn answer(headers: &HeaderMap, body: &[u8], asked: &Identity, rules: &Rules) -> Result<Answer, RegisterFault> {
+pub fn answer(
+    headers: &HeaderMap,
+    body: &[u8],
+    asked: &Identity,
+    rules: &Rules,
+) -> Result<Answer, RegisterFault> {
     if !is_json(headers) {
         return broken("its Content-Type is not application/json");
     }
     let Ok(mut members) = parse_object(body) else {
-        return broken("its body is not one JSON object, or names a member twice, or is nested too deeply");
+        return broken(
+            "its body is not one JSON object, or names a member twice, or is nested too deeply",
+        );
     };
     let Some(Value::String(outcome)) = members.remove("outcome") else {
         return broken("`outcome` is missing, or is no string");
@@ -56,7 +65,9 @@ pub fn answer(headers: &HeaderMap, body: &[u8], asked: &Identity, rules: &Rules)
     };
     let known = match (outcome.as_str(), identity) {
         ("found" | "corrected", Some(identity)) => read(identity, rules)?,
-        ("found" | "corrected", None) => return broken("`identity` is missing, though `outcome` says that it is there"),
+        ("found" | "corrected", None) => {
+            return broken("`identity` is missing, though `outcome` says that it is there");
+        }
         ("not_found", None) => return Ok(Answer::NotFound),
         ("several", None) => return Ok(Answer::Several),
         ("deceased", None) => return Ok(Answer::Deceased),
@@ -64,7 +75,11 @@ pub fn answer(headers: &HeaderMap, body: &[u8], asked: &Identity, rules: &Rules)
         ("not_found" | "several" | "deceased" | "refused", Some(_)) => {
             return broken("`identity` is there, though `outcome` allows none");
         }
-        _ => return broken("`outcome` is none of found, corrected, not_found, several, deceased, refused"),
+        _ => {
+            return broken(
+                "`outcome` is none of found, corrected, not_found, several, deceased, refused",
+            );
+        }
     };
     if outcome == "corrected" {
         return Ok(Answer::Corrected(Box::new(known)));
@@ -103,7 +118,9 @@ fn read(mut members: Map<String, Value>, rules: &Rules) -> Result<Identity, Regi
         IdentityFault { claim: Claim::GivenNameArray, rule: Rule::TextArray } => {
             RegisterFault::Contract("`identity.given_names` is not an array of strings".to_owned())
         }
-        IdentityFault { claim, rule: Rule::Text } => RegisterFault::Contract(format!("`identity.{claim}` is not a string")),
+        IdentityFault { claim, rule: Rule::Text } => {
+            RegisterFault::Contract(format!("`identity.{claim}` is not a string"))
+        }
         fault => RegisterFault::Identity(fault),
     })
 }

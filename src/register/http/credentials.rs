@@ -13,8 +13,9 @@ use crate::env::Timestamp;
 pub fn check(credentials: &RegisterCredentials, now: Timestamp) -> Result<(), HttpRegisterRefused> {
     let refuse = |key, why: &str| HttpRegisterRefused { key, why: why.to_owned() };
     if let Some(ca) = &credentials.ca {
-        let certificates = X509::stack_from_pem(ca.as_bytes())
-            .map_err(|_| refuse("ca", "a certificate in it can't be read; write each as PEM, from BEGIN to END"))?;
+        let certificates = X509::stack_from_pem(ca.as_bytes()).map_err(|_| {
+            refuse("ca", "a certificate in it can't be read; write each as PEM, from BEGIN to END")
+        })?;
         if certificates.is_empty() {
             return Err(refuse("ca", "no certificate is in it; put the authority's there, as PEM"));
         }
@@ -25,11 +26,18 @@ pub fn check(credentials: &RegisterCredentials, now: Timestamp) -> Result<(), Ht
     let chain = X509::stack_from_pem(pem).map_err(|_| refuse("client_certificate", unreadable))?;
     let certificate = chain.first().ok_or_else(|| refuse("client_certificate", unreadable))?;
     // An empty passphrase keeps OpenSSL from asking for one at the terminal.
-    let key = PKey::private_key_from_pem_passphrase(pem, b"")
-        .map_err(|_| refuse("client_key", "no private key can be read there; write it as PEM, without a passphrase"))?;
+    let key = PKey::private_key_from_pem_passphrase(pem, b"").map_err(|_| {
+        refuse(
+            "client_key",
+            "no private key can be read there; write it as PEM, without a passphrase",
+        )
+    })?;
     let public = certificate.public_key().map_err(|_| refuse("client_certificate", unreadable))?;
     if !public.public_eq(&key) {
-        return Err(refuse("client_key", "is not the key of the certificate; give the one that it was made for"));
+        return Err(refuse(
+            "client_key",
+            "is not the key of the certificate; give the one that it was made for",
+        ));
     }
     let seconds = i64::try_from(now.seconds()).unwrap_or(i64::MAX);
     let expired = Asn1Time::from_unix(seconds).is_ok_and(|now| certificate.not_after() < now);

@@ -67,7 +67,11 @@ async fn the_question_carries_the_pivot_in_its_body_and_nothing_more() {
         assert_eq!((asked.method.as_str(), asked.target.as_str()), ("POST", "/identify"));
         assert_eq!(serde_json::from_str::<Value>(&asked.body).unwrap(), identity());
         let head = asked.head.to_ascii_lowercase();
-        for line in ["authorization: bearer t0ken==", "x-request-id: 0123456789ab", "content-type: application/json"] {
+        for line in [
+            "authorization: bearer t0ken==",
+            "x-request-id: 0123456789ab",
+            "content-type: application/json",
+        ] {
             assert!(head.contains(line), "{line} is missing in {head}");
         }
         assert!(!asked.head.contains("DUBOIS") && !asked.body.contains("who@example.org"));
@@ -75,7 +79,9 @@ async fn the_question_carries_the_pivot_in_its_body_and_nothing_more() {
     })
     .await;
     let answer = http_register(&server.base(), &metrics()).identify(&angela(), &support_id()).await;
-    assert!(matches!(answer, Ok(Answer::Found(known)) if *known == Identity { email: None, ..angela() }));
+    assert!(
+        matches!(answer, Ok(Answer::Found(known)) if *known == Identity { email: None, ..angela() })
+    );
 }
 
 /// Every way to break the contract: its code, and words for the operator that hold no value (decisions 7).
@@ -87,36 +93,79 @@ async fn an_answer_that_breaks_the_contract_is_refused_with_a_code_and_a_word() 
         Told::json(&json!({"outcome": "found", "identity": identity}))
     };
     let table = [
-        (Told { headers: vec![("content-type", "text/html".into())], ..found() }, "Y010006", "application/json"),
+        (
+            Told { headers: vec![("content-type", "text/html".into())], ..found() },
+            "Y010006",
+            "application/json",
+        ),
         (Told { headers: vec![], ..found() }, "Y010006", "application/json"),
         (json_text("{\"outcome\":"), "Y010006", "not one JSON object"),
         (json_text("[]"), "Y010006", "not one JSON object"),
         (json_text(r#"{"outcome":"not_found","outcome":"found"}"#), "Y010006", "a member twice"),
         (
-            json_text(format!("{{\"outcome\":\"found\",\"identity\":{0}, \"x\":{{\"a\":1,\"a\":2}}}}", identity())),
+            json_text(format!(
+                "{{\"outcome\":\"found\",\"identity\":{0}, \"x\":{{\"a\":1,\"a\":2}}}}",
+                identity()
+            )),
             "Y010006",
             "twice",
         ),
         (json_text(" ".repeat(contract::LARGEST + 1)), "Y010006", "larger than 65536 bytes"),
         (Told::json(&json!({})), "Y010006", "`outcome` is missing"),
         (Told::json(&json!({"outcome": true})), "Y010006", "`outcome` is missing, or is no string"),
-        (Told::json(&json!({"outcome": "FOUND", "identity": identity()})), "Y010006", "`outcome` is none of"),
+        (
+            Told::json(&json!({"outcome": "FOUND", "identity": identity()})),
+            "Y010006",
+            "`outcome` is none of",
+        ),
         (Told::json(&json!({"outcome": "found"})), "Y010006", "`identity` is missing"),
-        (Told::json(&json!({"outcome": "corrected", "identity": null})), "Y010006", "`identity` is missing"),
-        (Told::json(&json!({"outcome": "found", "identity": [identity()]})), "Y010006", "not an object"),
-        (Told::json(&json!({"outcome": "deceased", "identity": identity()})), "Y010006", "allows none"),
-        (with("family_name", json!(["DUBOIS"])), "Y010006", "`identity.family_name` is not a string"),
+        (
+            Told::json(&json!({"outcome": "corrected", "identity": null})),
+            "Y010006",
+            "`identity` is missing",
+        ),
+        (
+            Told::json(&json!({"outcome": "found", "identity": [identity()]})),
+            "Y010006",
+            "not an object",
+        ),
+        (
+            Told::json(&json!({"outcome": "deceased", "identity": identity()})),
+            "Y010006",
+            "allows none",
+        ),
+        (
+            with("family_name", json!(["DUBOIS"])),
+            "Y010006",
+            "`identity.family_name` is not a string",
+        ),
         (with("birthdate", json!(19_620_824)), "Y010006", "`identity.birthdate` is not a string"),
         (with("given_names", json!("Angela")), "Y010006", "`identity.given_names` is not an array"),
-        (with("given_names", json!(["Angela", 7])), "Y010006", "`identity.given_names` is not an array"),
+        (
+            with("given_names", json!(["Angela", 7])),
+            "Y010006",
+            "`identity.given_names` is not an array",
+        ),
         (with("family_name", json!("SOMEBODY ELSE")), "Y010006", "not the person asked about"),
-        (with("birthdate", json!("1962-02-30")), "Y010008", "birthdate: must be a day of the calendar"),
+        (
+            with("birthdate", json!("1962-02-30")),
+            "Y010008",
+            "birthdate: must be a day of the calendar",
+        ),
         (with("birthdate", json!("1962-08-24T00:00:00Z")), "Y010008", "birthdate: must be a day"),
         (with("birthdate", Value::Null), "Y010008", "birthdate: required"),
-        (with("birthplace", Value::Null), "Y010008", "birthplace: required for a birth in the home country"),
+        (
+            with("birthplace", Value::Null),
+            "Y010008",
+            "birthplace: required for a birth in the home country",
+        ),
         (with("birthcountry", json!("FR")), "Y010008", "birthcountry: must be a geographic code"),
         (with("gender", json!("F")), "Y010008", "gender: must be male"),
-        (with("family_name", json!("DUBOIS\u{202e}")), "Y010008", "family_name: must have no control"),
+        (
+            with("family_name", json!("DUBOIS\u{202e}")),
+            "Y010008",
+            "family_name: must have no control",
+        ),
     ];
     for (told, code, word) in table {
         let body = String::from_utf8_lossy(&told.body[..told.body.len().min(300)]).into_owned();
@@ -124,21 +173,29 @@ async fn an_answer_that_breaks_the_contract_is_refused_with_a_code_and_a_word() 
         assert_eq!(fault.code().entry().code, code, "{body}: {fault}");
         let text = fault.to_string();
         assert!(text.contains(word), "{body}: {text}");
-        assert!(!["DUBOIS", "Angela", "1962", "SOMEBODY"].iter().any(|value| text.contains(value)), "{text}");
+        assert!(
+            !["DUBOIS", "Angela", "1962", "SOMEBODY"].iter().any(|value| text.contains(value)),
+            "{text}"
+        );
     }
 }
 
 #[tokio::test]
 async fn an_answer_about_another_person_signs_nobody_in() {
     let other = json!({"given_names": ["Eve"], "birthdate": "1990-01-01", "gender": "female", "birthcountry": "99134"});
-    let fault = answer_to(Told::json(&json!({"outcome": "found", "identity": other}))).await.unwrap_err();
+    let fault =
+        answer_to(Told::json(&json!({"outcome": "found", "identity": other}))).await.unwrap_err();
     assert_eq!(fault.label(), "contract");
     // Written otherwise, it is the same person; and a correction may change what it must.
     let mut spelled = identity();
     spelled["family_name"] = json!("Dubois");
-    assert!(matches!(answer_to(Told::json(&json!({"outcome": "found", "identity": spelled}))).await, Ok(Answer::Found(_))));
+    assert!(matches!(
+        answer_to(Told::json(&json!({"outcome": "found", "identity": spelled}))).await,
+        Ok(Answer::Found(_))
+    ));
     spelled["family_name"] = json!("DUBOIS MARTIN");
-    let corrected = json!({"outcome": "corrected", "identity": spelled, "more": {"than": ["asked"]}});
+    let corrected =
+        json!({"outcome": "corrected", "identity": spelled, "more": {"than": ["asked"]}});
     assert!(matches!(answer_to(Told::json(&corrected)).await, Ok(Answer::Corrected(_))));
 }
 
@@ -158,15 +215,22 @@ async fn a_status_that_is_no_answer_is_unavailable_and_says_what_to_look_at() {
         assert_eq!(fault.code().entry().code, "Y010005");
         assert!(fault.to_string().contains(hint), "{fault}");
     }
-    let elsewhere = Told { status: 307, headers: vec![("location", "http://169.254.169.254/".into())], body: vec![] };
-    assert!(answer_to(elsewhere).await.unwrap_err().to_string().contains("a redirect is not followed"));
+    let elsewhere = Told {
+        status: 307,
+        headers: vec![("location", "http://169.254.169.254/".into())],
+        body: vec![],
+    };
+    assert!(
+        answer_to(elsewhere).await.unwrap_err().to_string().contains("a redirect is not followed")
+    );
 }
 
 /// Accepts connections and treats the first `cut` of them badly: closes them after the question, without a word.
 async fn moody(cut: usize) -> (String, Arc<AtomicUsize>) {
     use tokio::io::{AsyncReadExt as _, AsyncWriteExt as _};
     let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await.unwrap();
-    let (base, seen) = (format!("http://{}", listener.local_addr().unwrap()), Arc::new(AtomicUsize::new(0)));
+    let (base, seen) =
+        (format!("http://{}", listener.local_addr().unwrap()), Arc::new(AtomicUsize::new(0)));
     let counter = Arc::clone(&seen);
     tokio::spawn(async move {
         while let Ok((mut stream, _)) = listener.accept().await {
@@ -177,7 +241,9 @@ async fn moody(cut: usize) -> (String, Arc<AtomicUsize>) {
             }
             let body = json!({"outcome": "found", "identity": identity()}).to_string();
             let head = "HTTP/1.1 200 OK\r\ncontent-type: application/json\r\nconnection: close\r\n";
-            let _sent = stream.write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes()).await;
+            let _sent = stream
+                .write_all(format!("{head}content-length: {}\r\n\r\n{body}", body.len()).as_bytes())
+                .await;
         }
     });
     (base, seen)
@@ -192,7 +258,8 @@ async fn a_cut_connection_is_tried_once_more_and_no_oftener() {
     assert_eq!(seen.load(Ordering::SeqCst), 2);
     assert!(metrics.render().contains("passerelle_register_retries_total 1"));
     let (base, seen) = moody(usize::MAX).await;
-    let fault = http_register(&base, &metrics).identify(&angela(), &support_id()).await.unwrap_err();
+    let fault =
+        http_register(&base, &metrics).identify(&angela(), &support_id()).await.unwrap_err();
     assert_eq!((fault.label(), seen.load(Ordering::SeqCst)), ("unavailable", 2));
 }
 
@@ -214,10 +281,18 @@ async fn a_silent_register_is_given_up_on_in_time_and_not_asked_again() {
 async fn a_register_that_fails_is_left_alone_and_asked_again_after_a_pause() {
     let (well, metrics) = (Arc::new(AtomicUsize::new(0)), metrics());
     let mood = Arc::clone(&well);
-    let server = FakeServer::start(move |_| if mood.load(Ordering::SeqCst) == 0 { Told::status(500) } else { found() }).await;
+    let server = FakeServer::start(move |_| {
+        if mood.load(Ordering::SeqCst) == 0 { Told::status(500) } else { found() }
+    })
+    .await;
     let register = http_register(&server.base(), &metrics);
-    let ask =
-        async || register.identify(&angela(), &support_id()).await.map(|answer| answer.label()).map_err(|fault| fault.label());
+    let ask = async || {
+        register
+            .identify(&angela(), &support_id())
+            .await
+            .map(|answer| answer.label())
+            .map_err(|fault| fault.label())
+    };
     for _ in 0..breaker::FAILURES {
         assert_eq!(ask().await, Err("unavailable"));
     }
@@ -238,10 +313,16 @@ async fn a_register_that_fails_is_left_alone_and_asked_again_after_a_pause() {
 
 #[tokio::test]
 async fn one_persons_broken_record_does_not_shut_everybody_out() {
-    let server = FakeServer::start(|_| Told::json(&json!({"outcome": "found", "identity": {"birthdate": "1962-02-30"}}))).await;
+    let server = FakeServer::start(|_| {
+        Told::json(&json!({"outcome": "found", "identity": {"birthdate": "1962-02-30"}}))
+    })
+    .await;
     let register = http_register(&server.base(), &metrics());
     for _ in 0..=breaker::FAILURES {
-        assert_eq!(register.identify(&angela(), &support_id()).await.unwrap_err().label(), "identity");
+        assert_eq!(
+            register.identify(&angela(), &support_id()).await.unwrap_err().label(),
+            "identity"
+        );
     }
 }
 
@@ -251,7 +332,10 @@ async fn a_question_that_the_register_finds_malformed_does_not_open_the_circuit(
     let server = FakeServer::start(|_| Told::status(400)).await;
     let register = http_register(&server.base(), &metrics());
     for _ in 0..=breaker::FAILURES {
-        assert_eq!(register.identify(&angela(), &support_id()).await.unwrap_err().label(), "unavailable");
+        assert_eq!(
+            register.identify(&angela(), &support_id()).await.unwrap_err().label(),
+            "unavailable"
+        );
     }
     assert_eq!(server.asked(), breaker::FAILURES as usize + 1);
 }
@@ -260,12 +344,24 @@ async fn a_question_that_the_register_finds_malformed_does_not_open_the_circuit(
 async fn what_is_not_known_is_left_out_of_the_question() {
     let server = FakeServer::start(|asked| {
         let question: Value = serde_json::from_str(&asked.body).unwrap();
-        let members: std::collections::BTreeSet<_> = question.as_object().unwrap().keys().map(String::as_str).collect();
-        assert_eq!(members, std::collections::BTreeSet::from(["birthcountry", "birthdate", "family_name", "gender"]));
+        let members: std::collections::BTreeSet<_> =
+            question.as_object().unwrap().keys().map(String::as_str).collect();
+        assert_eq!(
+            members,
+            std::collections::BTreeSet::from([
+                "birthcountry",
+                "birthdate",
+                "family_name",
+                "gender"
+            ])
+        );
         Told::json(&json!({"outcome": "not_found"}))
     })
     .await;
-    let nameless = Identity { given_names: Vec::new(), ..person(["", "PELÉ", "1944-00-00", "male", "", "99341"]) };
+    let nameless = Identity {
+        given_names: Vec::new(),
+        ..person(["", "PELÉ", "1944-00-00", "male", "", "99341"])
+    };
     let answer = http_register(&server.base(), &metrics()).identify(&nameless, &support_id()).await;
     assert_eq!(answer, Ok(Answer::NotFound));
 }
@@ -275,21 +371,32 @@ async fn a_question_beyond_the_limit_is_refused_and_no_fault_of_the_register() {
     let server = FakeServer::start(|_| found()).await;
     let configured = model::HttpRegister { calls: 0, ..configured(&server.base()) };
     let now = Timestamp::from_seconds(1);
-    let register = HttpRegister::new(&configured, &RegisterCredentials::default(), "99100", metrics(), now).unwrap();
+    let register =
+        HttpRegister::new(&configured, &RegisterCredentials::default(), "99100", metrics(), now)
+            .unwrap();
     let fault = register.identify(&angela(), &support_id()).await.unwrap_err();
-    assert_eq!((fault.code().entry().code, fault.was_asked(), server.asked()), ("Y010007", false, 0));
+    assert_eq!(
+        (fault.code().entry().code, fault.was_asked(), server.asked()),
+        ("Y010007", false, 0)
+    );
 }
 
 #[tokio::test]
 async fn health_is_asked_without_naming_anybody() {
     let server = FakeServer::start(|asked| {
-        assert_eq!((asked.method.as_str(), asked.target.as_str(), asked.body.as_str()), ("GET", "/health", ""));
+        assert_eq!(
+            (asked.method.as_str(), asked.target.as_str(), asked.body.as_str()),
+            ("GET", "/health", "")
+        );
         Told::status(204)
     })
     .await;
     assert_eq!(http_register(&server.base(), &metrics()).probe().await, Ok(()));
     let ill = FakeServer::start(|_| Told::status(503)).await;
-    assert_eq!(http_register(&ill.base(), &metrics()).probe().await.unwrap_err().label(), "unavailable");
+    assert_eq!(
+        http_register(&ill.base(), &metrics()).probe().await.unwrap_err().label(),
+        "unavailable"
+    );
 }
 
 fn key() -> PKey<Private> {
@@ -311,7 +418,8 @@ fn certificate(key: &PKey<Private>, until: i64) -> String {
 #[test]
 fn certificates_that_can_not_work_are_told_before_the_first_login() {
     let (own, other) = (key(), key());
-    let pem = |key: &PKey<Private>| String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap();
+    let pem =
+        |key: &PKey<Private>| String::from_utf8(key.private_key_to_pem_pkcs8().unwrap()).unwrap();
     let (good, secret) = (certificate(&own, 2_000_000_000), pem(&own));
     let identity = |certificate: &str, key: &str| RegisterCredentials {
         identity: Some(Secret::new(format!("{certificate}\n{key}\n"))),
@@ -320,8 +428,15 @@ fn certificates_that_can_not_work_are_told_before_the_first_login() {
     let ca = |text: &str| RegisterCredentials { ca: Some(text.to_owned()), ..Default::default() };
     let cut = good.replace("MI", "!!");
     let new = |credentials: &RegisterCredentials| {
-        let configured = model::HttpRegister { insecure_http: false, ..configured("https://127.0.0.1/v1") };
-        HttpRegister::new(&configured, credentials, "99100", metrics(), Timestamp::from_seconds(1_900_000_000))
+        let configured =
+            model::HttpRegister { insecure_http: false, ..configured("https://127.0.0.1/v1") };
+        HttpRegister::new(
+            &configured,
+            credentials,
+            "99100",
+            metrics(),
+            Timestamp::from_seconds(1_900_000_000),
+        )
     };
     for (credentials, key, word) in [
         (identity(&good, &pem(&other)), "client_key", "not the key of the certificate"),

@@ -63,7 +63,8 @@ impl Model {
             }
             (Verb::Insert { .. }, Some(_)) => "exists".into(),
             (Verb::Insert { life, family }, None) => {
-                self.cells.insert(name, Cell::Live { version: 1, value, until: now + life, family });
+                self.cells
+                    .insert(name, Cell::Live { version: 1, value, until: now + life, family });
                 "version 1".into()
             }
             (Verb::Load, Some(Cell::Live { version, value, .. })) => format!("{version} {value}"),
@@ -72,7 +73,10 @@ impl Model {
                 if version != expected {
                     return "stale".into();
                 }
-                self.cells.insert(name, Cell::Live { version: version + 1, value, until: now + life, family });
+                self.cells.insert(
+                    name,
+                    Cell::Live { version: version + 1, value, until: now + life, family },
+                );
                 format!("done {}", version + 1)
             }
             (Verb::Replace { .. }, _) => "gone".into(),
@@ -87,7 +91,9 @@ impl Model {
                 String::new()
             }
             (Verb::Revoke { family, closed_for }, _) => {
-                self.cells.retain(|_, cell| !matches!(cell, Cell::Live { family: Some(of), .. } if *of == family));
+                self.cells.retain(
+                    |_, cell| !matches!(cell, Cell::Live { family: Some(of), .. } if *of == family),
+                );
                 let until = self.closed_until.entry(family).or_default();
                 *until = (*until).max(now + closed_for);
                 String::new()
@@ -112,21 +118,33 @@ async fn ask(store: &Arc<dyn Store>, verb: Verb, name: u8, new: &str, now: u64) 
             }
         }
         Verb::Load => match store.load(&key, at(now)).await.unwrap() {
-            Some(record) => format!("{} {}", record.version.0, String::from_utf8_lossy(&record.value)),
+            Some(record) => {
+                format!("{} {}", record.version.0, String::from_utf8_lossy(&record.value))
+            }
             None => "none".into(),
         },
         Verb::Replace { expected, life } => {
-            match store.replace(&key, Version(expected), new.into(), at(now + life), at(now)).await.unwrap() {
+            match store
+                .replace(&key, Version(expected), new.into(), at(now + life), at(now))
+                .await
+                .unwrap()
+            {
                 Replaced::Done(version) => format!("done {}", version.0),
                 Replaced::Stale => "stale".into(),
                 Replaced::Gone => "gone".into(),
             }
         }
-        Verb::Take { tombstone_life } => take(store, &key, new, at(now + tombstone_life), at(now)).await,
+        Verb::Take { tombstone_life } => {
+            take(store, &key, new, at(now + tombstone_life), at(now)).await
+        }
         Verb::Remove => store.remove(&key).await.map(|()| String::new()).unwrap(),
         Verb::Revoke { family, closed_for } => {
             let family = Family(family.to_string().into());
-            store.revoke(&family, at(now + closed_for), at(now)).await.map(|()| String::new()).unwrap()
+            store
+                .revoke(&family, at(now + closed_for), at(now))
+                .await
+                .map(|()| String::new())
+                .unwrap()
         }
     }
 }
@@ -137,19 +155,26 @@ async fn disagreement(store: &Arc<dyn Store>, steps: &[Step]) -> Option<String> 
     for (n, (verb, name, passing)) in steps.iter().enumerate() {
         now += passing;
         let new = format!("value {n}");
-        let (answer, expected) = (ask(store, *verb, *name, &new, now).await, model.step(*verb, *name, new.clone(), now));
+        let (answer, expected) =
+            (ask(store, *verb, *name, &new, now).await, model.step(*verb, *name, new.clone(), now));
         if answer != expected {
-            return Some(format!("step {n} at {now}, {verb:?} on {name}: {answer:?} instead of {expected:?}"));
+            return Some(format!(
+                "step {n} at {now}, {verb:?} on {name}: {answer:?} instead of {expected:?}"
+            ));
         }
     }
     None
 }
 
-pub async fn agrees_with_a_simple_model<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+pub async fn agrees_with_a_simple_model<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
     let mut runner = TestRunner::deterministic();
     for _ in 0..200 {
         let mut tree = steps().new_tree(&mut runner).unwrap();
-        let Some(mut found) = disagreement(&make(ROOMY).await, &tree.current()).await else { continue };
+        let Some(mut found) = disagreement(&make(ROOMY).await, &tree.current()).await else {
+            continue;
+        };
         // The smallest run that still disagrees is the one worth reading.
         let mut smallest = tree.current();
         let mut smaller = tree.simplify();

@@ -16,7 +16,8 @@ where
 {
     let start = Arc::new(Barrier::new(THREADS));
     let runner = |n: usize| {
-        let (work, start, runtime) = (work.clone(), Arc::clone(&start), tokio::runtime::Handle::current());
+        let (work, start, runtime) =
+            (work.clone(), Arc::clone(&start), tokio::runtime::Handle::current());
         tokio::task::spawn_blocking(move || {
             start.wait();
             runtime.block_on(work(n))
@@ -30,7 +31,9 @@ where
     brought
 }
 
-pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
     let store = make(ROOMY).await;
     for round in 0..300 {
         let name = code(&round.to_string());
@@ -43,12 +46,15 @@ pub async fn many_redeem_one_code_and_one_wins<F: Future<Output = Arc<dyn Store>
         .await;
         let winners: Vec<_> = answers.iter().filter(|(_, answer)| answer == "won claims").collect();
         let [(winner, _)] = winners[..] else { panic!("round {round}: {answers:?}") };
-        let losers = answers.iter().filter(|(_, answer)| *answer == format!("spent by {winner}")).count();
+        let losers =
+            answers.iter().filter(|(_, answer)| *answer == format!("spent by {winner}")).count();
         assert_eq!(losers, THREADS - 1, "round {round}: {answers:?}");
     }
 }
 
-pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
     let store = make(ROOMY).await;
     for round in 0..300 {
         let name = key(Kind::Assertion, &round.to_string());
@@ -66,7 +72,9 @@ pub async fn many_use_one_assertion_and_one_is_first<F: Future<Output = Arc<dyn 
     }
 }
 
-pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
     const EACH: u64 = 300;
     let store = make(ROOMY).await;
     let name = key(Kind::Login, "counter");
@@ -83,7 +91,10 @@ pub async fn many_replace_and_none_is_lost<F: Future<Output = Arc<dyn Store>>>(m
     .await;
     let record = store.load(&name, at(1)).await.unwrap().unwrap();
     let total = THREADS as u64 * EACH;
-    assert_eq!((&*record.value, record.version), (total.to_string().as_bytes(), Version(total + 1)));
+    assert_eq!(
+        (&*record.value, record.version),
+        (total.to_string().as_bytes(), Version(total + 1))
+    );
     assert_eq!(store.count(Kind::Login), 1);
 }
 
@@ -91,10 +102,15 @@ async fn count_one_up(store: &Arc<dyn Store>, name: &Key) -> bool {
     let seen = store.load(name, at(1)).await.unwrap().unwrap();
     let number: u64 = std::str::from_utf8(&seen.value).unwrap().parse().unwrap();
     let next = (number + 1).to_string().into_bytes();
-    matches!(store.replace(name, seen.version, next, at(30), at(1)).await.unwrap(), Replaced::Done(_))
+    matches!(
+        store.replace(name, seen.version, next, at(30), at(1)).await.unwrap(),
+        Replaced::Done(_)
+    )
 }
 
-pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
     let store = make(Capacities { sessions: 50, ..ROOMY }).await;
     let inserting = Arc::clone(&store);
     let answers = race(move |n| {
@@ -119,7 +135,9 @@ pub async fn many_insert_and_capacity_holds<F: Future<Output = Arc<dyn Store>>>(
     }
 }
 
-pub async fn revocation_reaches_what_is_inserted_meanwhile<F: Future<Output = Arc<dyn Store>>>(make: impl Fn(Capacities) -> F) {
+pub async fn revocation_reaches_what_is_inserted_meanwhile<F: Future<Output = Arc<dyn Store>>>(
+    make: impl Fn(Capacities) -> F,
+) {
     let store = make(ROOMY).await;
     for round in 0..100 {
         let family = Family(round.to_string().into());
@@ -130,13 +148,19 @@ pub async fn revocation_reaches_what_is_inserted_meanwhile<F: Future<Output = Ar
                 if n == 0 {
                     return store.revoke(&family, at(90), at(1)).await.unwrap();
                 }
-                let inserted = store.insert(code(&format!("{round}/{n}")), kin("1", at(30), &family.0), at(1)).await;
+                let inserted = store
+                    .insert(code(&format!("{round}/{n}")), kin("1", at(30), &family.0), at(1))
+                    .await;
                 assert!(matches!(inserted, Ok(_) | Err(StoreFault::Revoked)), "{inserted:?}");
             }
         })
         .await;
         for n in 1..THREADS {
-            assert_eq!(value(&store, &code(&format!("{round}/{n}")), at(2)).await, None, "round {round}");
+            assert_eq!(
+                value(&store, &code(&format!("{round}/{n}")), at(2)).await,
+                None,
+                "round {round}"
+            );
         }
     }
 }

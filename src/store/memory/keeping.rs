@@ -72,7 +72,12 @@ pub struct Saved {
 impl Snapshots {
     #[must_use]
     pub fn new(path: &Path, seal_keys: &[Secret<String>], owner: &str) -> Self {
-        Self { path: path.to_owned(), ring: Ring::new(seal_keys), owner: owner.to_owned(), largest: LARGEST }
+        Self {
+            path: path.to_owned(),
+            ring: Ring::new(seal_keys),
+            owner: owner.to_owned(),
+            largest: LARGEST,
+        }
     }
 
     /// Whether a snapshot can be written, without leaving a trace.
@@ -81,8 +86,13 @@ impl Snapshots {
     /// `Unwritable`.
     pub fn examine(path: &Path) -> Result<(), SnapshotFault> {
         // What is missing is made: its mother has to let us.
-        let mother = folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
-        let tried = if path.is_dir() { Err(io::ErrorKind::IsADirectory.into()) } else { tempfile::tempfile_in(mother) };
+        let mother =
+            folder(path).ancestors().find(|folder| folder.exists()).unwrap_or(Path::new("."));
+        let tried = if path.is_dir() {
+            Err(io::ErrorKind::IsADirectory.into())
+        } else {
+            tempfile::tempfile_in(mother)
+        };
         tried.map(drop).map_err(|cause| SnapshotFault::Unwritable { path: path.to_owned(), cause })
     }
 
@@ -149,13 +159,21 @@ impl Snapshots {
         let file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(unfinished)?;
         let mut buffered = BufWriter::new(file);
         let now = env.now();
-        let written = snapshot::write(&mut buffered, store.entries(now), (&self.ring, &self.owner), (now, env.entropy()))?;
+        let written = snapshot::write(
+            &mut buffered,
+            store.entries(now),
+            (&self.ring, &self.owner),
+            (now, env.entropy()),
+        )?;
         buffered.flush()?;
         let file = buffered.get_ref();
         file.sync_all()?;
         let bytes = file.metadata()?.len();
         if bytes > self.largest {
-            return Err(io::Error::other(format!("it has {bytes} bytes, and none of more than {} is taken up", self.largest)));
+            return Err(io::Error::other(format!(
+                "it has {bytes} bytes, and none of more than {} is taken up",
+                self.largest
+            )));
         }
         fs::rename(unfinished, &self.path)?;
         sync(folder(&self.path))?;

@@ -58,7 +58,13 @@ impl Expiry<Arc<str>, Slot> for KeptFor {
         Some(slot.kept_for)
     }
 
-    fn expire_after_update(&self, _: &Arc<str>, slot: &Slot, _: Instant, _: Option<Duration>) -> Option<Duration> {
+    fn expire_after_update(
+        &self,
+        _: &Arc<str>,
+        slot: &Slot,
+        _: Instant,
+        _: Option<Duration>,
+    ) -> Option<Duration> {
         Some(slot.kept_for)
     }
 }
@@ -77,7 +83,13 @@ pub struct Pool {
 impl Pool {
     fn new(capacity: usize, capacity_bytes: usize) -> Arc<Self> {
         let (used, used_bytes) = (AtomicUsize::new(0), AtomicUsize::new(0));
-        Arc::new(Self { capacity, used, capacity_bytes, used_bytes, last_exhausted: Mutex::default() })
+        Arc::new(Self {
+            capacity,
+            used,
+            capacity_bytes,
+            used_bytes,
+            last_exhausted: Mutex::default(),
+        })
     }
 
     pub fn has_room(&self) -> bool {
@@ -116,7 +128,9 @@ impl Shelf {
 
     /// Runs `decide` on what lies under `name`, alone against every other computation on that name.
     pub fn compute(&self, name: &Arc<str>, decide: impl FnOnce(Option<Slot>) -> Op<Slot>) {
-        self.records.entry_by_ref(name).and_compute_with(|entry| decide(entry.map(moka::Entry::into_value)));
+        self.records
+            .entry_by_ref(name)
+            .and_compute_with(|entry| decide(entry.map(moka::Entry::into_value)));
     }
 
     /// Values that take a place.
@@ -128,7 +142,8 @@ impl Shelf {
     pub fn admit(&self, bytes: usize) -> bool {
         let (pool, relaxed) = (&self.pool, Ordering::Relaxed);
         let one_more = |used| (used < pool.capacity).then_some(used + 1);
-        let more_bytes = |used: usize| used.checked_add(bytes).filter(|used| *used <= pool.capacity_bytes);
+        let more_bytes =
+            |used: usize| used.checked_add(bytes).filter(|used| *used <= pool.capacity_bytes);
         if pool.used.fetch_update(relaxed, relaxed, one_more).is_err() {
             return false;
         }
@@ -195,7 +210,19 @@ impl Shelves {
     }
 
     pub fn iter(&self) -> impl Iterator<Item = &Shelf> {
-        let Self { logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks, probes } = self;
-        [logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks, probes].into_iter()
+        let Self {
+            logins,
+            sessions,
+            codes,
+            tokens,
+            logouts,
+            parked,
+            assertions,
+            own_codes,
+            blocks,
+            probes,
+        } = self;
+        [logins, sessions, codes, tokens, logouts, parked, assertions, own_codes, blocks, probes]
+            .into_iter()
     }
 }

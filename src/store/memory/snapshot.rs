@@ -35,10 +35,7 @@ const LONGEST_CHUNK: usize = CHUNK + LONGEST_ENTRY + 64;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Entry {
     /// Nothing is admitted into it before that.
-    Revoked {
-        family: Family,
-        until: Timestamp,
-    },
+    Revoked { family: Family, until: Timestamp },
     Record {
         key: Key,
         state: State,
@@ -79,7 +76,8 @@ pub fn write(
     let head = head(created_at, entropy);
     to.write_all(&head)?;
     let sealing = Sealing { ring, place: place(owner, &head), head };
-    let (mut number, mut chunk, mut written) = (0, Vec::with_capacity(LONGEST_CHUNK), Written::default());
+    let (mut number, mut chunk, mut written) =
+        (0, Vec::with_capacity(LONGEST_CHUNK), Written::default());
     for entry in entries {
         if chunk.len() > CHUNK {
             sealing.put(&mut to, (number, Position::Inside), &chunk, entropy)?;
@@ -110,9 +108,14 @@ pub struct Written {
 ///
 /// # Errors
 /// Nothing of it counts then.
-pub fn read(mut from: impl Read, length: u64, (ring, owner): (&Ring, &str)) -> Result<(Vec<Entry>, Timestamp), Refused> {
+pub fn read(
+    mut from: impl Read,
+    length: u64,
+    (ring, owner): (&Ring, &str),
+) -> Result<(Vec<Entry>, Timestamp), Refused> {
     let mut head = [0; HEAD];
-    fill(&mut from, &mut head).map_err(|fault| if matches!(fault, Refused::Broken) { Refused::Foreign } else { fault })?;
+    fill(&mut from, &mut head)
+        .map_err(|fault| if matches!(fault, Refused::Broken) { Refused::Foreign } else { fault })?;
     let format = *head.strip_prefix(MAGIC).and_then(<[u8]>::first).ok_or(Refused::Foreign)?;
     if format != FORMAT {
         return Err(if format > FORMAT { Refused::Newer(format) } else { Refused::Foreign });
@@ -127,7 +130,10 @@ pub fn read(mut from: impl Read, length: u64, (ring, owner): (&Ring, &str)) -> R
         fill(&mut from, &mut size)?;
         let size = u32::from_be_bytes(size);
         left = left.checked_sub(4 + u64::from(size)).ok_or(Refused::Broken)?;
-        let size = usize::try_from(size).ok().filter(|size| *size <= LONGEST_CHUNK).ok_or(Refused::Broken)?;
+        let size = usize::try_from(size)
+            .ok()
+            .filter(|size| *size <= LONGEST_CHUNK)
+            .ok_or(Refused::Broken)?;
         let mut sealed = vec![0; size];
         fill(&mut from, &mut sealed)?;
         // Where the file ends, there must be the chunk that was the last: so none can be cut off, and none added.
@@ -154,7 +160,8 @@ fn fill(from: &mut impl Read, bytes: &mut [u8]) -> Result<(), Refused> {
 fn head(created_at: Timestamp, entropy: &dyn Entropy) -> [u8; HEAD] {
     let mut head = [0; HEAD];
     let id = entropy.bits256();
-    let bytes = MAGIC.iter().chain([&FORMAT]).copied().chain(created_at.millis().to_be_bytes()).chain(id);
+    let bytes =
+        MAGIC.iter().chain([&FORMAT]).copied().chain(created_at.millis().to_be_bytes()).chain(id);
     head.iter_mut().zip(bytes).for_each(|(place, byte)| *place = byte);
     head
 }
@@ -180,10 +187,19 @@ impl Sealing<'_> {
         [&self.head[..], &number.to_be_bytes(), &[u8::from(position == Position::Last)]].concat()
     }
 
-    fn put(&self, to: &mut impl Write, (number, at): (u64, Position), chunk: &[u8], entropy: &dyn Entropy) -> io::Result<()> {
+    fn put(
+        &self,
+        to: &mut impl Write,
+        (number, at): (u64, Position),
+        chunk: &[u8],
+        entropy: &dyn Entropy,
+    ) -> io::Result<()> {
         let bits = entropy.bits256();
         let nonce = bits.first_chunk().ok_or(io::ErrorKind::InvalidData)?;
-        let sealed = self.ring.seal(&self.place, &self.bound(number, at), nonce, chunk).map_err(io::Error::other)?;
+        let sealed = self
+            .ring
+            .seal(&self.place, &self.bound(number, at), nonce, chunk)
+            .map_err(io::Error::other)?;
         to.write_all(&length(&sealed))?;
         to.write_all(&sealed)
     }
@@ -214,7 +230,9 @@ impl Entry {
                 to.extend_from_slice(&version.0.to_be_bytes());
                 to.extend_from_slice(&expires_at.millis().to_be_bytes());
                 text(to, key.name.as_bytes());
-                to.extend_from_slice(&u32::try_from(families.len()).unwrap_or(u32::MAX).to_be_bytes());
+                to.extend_from_slice(
+                    &u32::try_from(families.len()).unwrap_or(u32::MAX).to_be_bytes(),
+                );
                 families.iter().for_each(|family| text(to, family.0.as_bytes()));
                 text(to, value);
             }
@@ -243,7 +261,14 @@ impl<'a> Rest<'a> {
         let key = Key { kind: Kind::of_letter(letter)?, name: self.text()? };
         let count = u32::from_be_bytes(self.array()?);
         let families = (0..count).map(|_| self.text().map(Family)).collect::<Option<_>>()?;
-        Some(Entry::Record { key, state, version, value: self.bytes()?.into(), expires_at, families })
+        Some(Entry::Record {
+            key,
+            state,
+            version,
+            value: self.bytes()?.into(),
+            expires_at,
+            families,
+        })
     }
 
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
@@ -303,7 +328,8 @@ mod tests {
     fn a_tampered_snapshot_is_refused_whatever_byte_it_is() {
         let good = bytes(1, &["key"]);
         assert_eq!(opened(&good, &["key"], "hub").unwrap(), 1);
-        let heads = (0..200).chain((200..good.len()).step_by(97)).chain(good.len() - 40..good.len());
+        let heads =
+            (0..200).chain((200..good.len()).step_by(97)).chain(good.len() - 40..good.len());
         for at in heads {
             for bit in [1, 0x80] {
                 let mut bad = good.clone();
@@ -324,7 +350,9 @@ mod tests {
             ends.push(end);
         }
         assert!(ends.len() > 3 && ends.last() == Some(&good.len()), "{ends:?}");
-        let cuts = (0..200).chain((200..good.len()).step_by(4999)).chain(ends[..ends.len() - 1].iter().copied());
+        let cuts = (0..200)
+            .chain((200..good.len()).step_by(4999))
+            .chain(ends[..ends.len() - 1].iter().copied());
         for at in cuts {
             assert!(opened(&good[..at], &["key"], "hub").is_err(), "cut at {at}");
         }
@@ -343,8 +371,14 @@ mod tests {
         let old = bytes(1, &["old"]);
         assert_eq!(opened(&old, &["new", "old"], "hub").unwrap(), 1);
         assert_eq!(opened(&bytes(1, &["new", "old"]), &["new"], "hub").unwrap(), 1);
-        assert!(matches!(opened(&old, &["new"], "hub"), Err(Refused::Sealed(SealFault::UnknownKey))));
-        assert!(matches!(opened(&old, &["old"], "other"), Err(Refused::Sealed(SealFault::Broken))), "of another hub");
+        assert!(matches!(
+            opened(&old, &["new"], "hub"),
+            Err(Refused::Sealed(SealFault::UnknownKey))
+        ));
+        assert!(
+            matches!(opened(&old, &["old"], "other"), Err(Refused::Sealed(SealFault::Broken))),
+            "of another hub"
+        );
         assert!(!String::from_utf8_lossy(&old).contains("xxx"));
     }
 }

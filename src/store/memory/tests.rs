@@ -1,5 +1,7 @@
 //! The conformance suite on the memory store, and what only moka can go wrong in.
 
+mod restarting;
+mod snapshot;
 use super::*;
 use crate::store::conformance::{self, conformance};
 
@@ -16,9 +18,15 @@ async fn a_record_that_nobody_reads_is_gone_at_its_earlier_end() {
     let draft = || Draft { unread_until: Some(at(10)), ..conformance::draft("1", at(100)) };
     store.insert(key.clone(), draft(), at(0)).await.unwrap();
     assert!(store.load(&key, at(9)).await.unwrap().is_some());
-    assert!(store.load(&key, at(10)).await.unwrap().is_none(), "a load without keeping changes nothing");
+    assert!(
+        store.load(&key, at(10)).await.unwrap().is_none(),
+        "a load without keeping changes nothing"
+    );
     assert!(store.load_and_keep(&key, at(10)).await.unwrap().is_none());
-    store.insert(key.clone(), Draft { unread_until: Some(at(20)), ..draft() }, at(10)).await.unwrap();
+    store
+        .insert(key.clone(), Draft { unread_until: Some(at(20)), ..draft() }, at(10))
+        .await
+        .unwrap();
     store.replace(&key, Version(1), "2".into(), at(100), at(19)).await.unwrap();
     assert!(store.load(&key, at(99)).await.unwrap().is_some(), "what is replaced is kept");
 }

@@ -20,17 +20,22 @@ impl RedisStore {
     /// `Unfit` for a ring that lacks the key of the hub that started last.
     pub(super) async fn agree(&self) -> Result<(), Trouble> {
         let key = self.mark_key();
-        let Value::BulkString(mark) = self.link.ask("load", redis::cmd("GET").arg(&key)).await? else { return Ok(()) };
+        let Value::BulkString(mark) = self.link.ask("load", redis::cmd("GET").arg(&key)).await?
+        else {
+            return Ok(());
+        };
         match self.ring.open(key.as_bytes(), BOUND, &mark) {
             Err(SealFault::UnknownKey) => Err(Trouble::Unfit(format!(
                 "the hub that started last seals under a key that seal_keys lacks here: all hubs that share a store need the \
                  same keys (docs/redis.md, Rotation). If no such hub is left, delete {key} there"
             ))),
-            Ok(other) if !other.is_empty() && other != self.issuer.as_bytes() => Err(Trouble::Unfit(format!(
-                "the hub that started last there is {}, and sessions of one must not count for another: give each its own prefix \
+            Ok(other) if !other.is_empty() && other != self.issuer.as_bytes() => {
+                Err(Trouble::Unfit(format!(
+                    "the hub that started last there is {}, and sessions of one must not count for another: give each its own prefix \
                  and its own seal_keys. If no such hub is left, delete {key} there",
-                String::from_utf8_lossy(&other)
-            ))),
+                    String::from_utf8_lossy(&other)
+                )))
+            }
             // What was tampered with says nothing.
             Ok(_) | Err(SealFault::Broken | SealFault::Openssl) => Ok(()),
         }

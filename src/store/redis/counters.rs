@@ -22,7 +22,10 @@ impl Counters for RedisStore {
         let (kept, number) = ((WINDOW * 2).as_millis().to_string(), batch.number.to_string());
         let mut owned = vec![kept.into_bytes(), hub.into_bytes(), number.into_bytes()];
         for (counted, count) in &batch.additions {
-            let member = digest::hmac_parts(&self.counter_key, &[counted.limit.as_bytes(), &counted.subject, &window]);
+            let member = digest::hmac_parts(
+                &self.counter_key,
+                &[counted.limit.as_bytes(), &counted.subject, &window],
+            );
             let member = member.first_chunk::<16>().copied().unwrap_or_default();
             owned.push(digest::base64url(&member).into_bytes());
             owned.push(count.to_string().into_bytes());

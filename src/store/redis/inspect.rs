@@ -31,7 +31,9 @@ pub async fn inspect(connection: &mut Connection) -> RedisResult<Inspected> {
     let servers = answers.iter().filter_map(text).map(Server::read).collect();
     let time = match connection.ask(&redis::cmd("TIME")).await? {
         Value::Array(parts) => match parts.as_slice() {
-            [seconds, micros] => Timestamp::from_millis(number(seconds) * 1000 + number(micros) / 1000),
+            [seconds, micros] => {
+                Timestamp::from_millis(number(seconds) * 1000 + number(micros) / 1000)
+            }
             _ => Timestamp::default(),
         },
         _ => Timestamp::default(),
@@ -63,7 +65,9 @@ impl Server {
                 "redis_version" if server.product.is_empty() => {
                     (server.product, server.version) = ("Redis".into(), value.into());
                 }
-                "valkey_version" => (server.product, server.version) = ("Valkey".into(), value.into()),
+                "valkey_version" => {
+                    (server.product, server.version) = ("Valkey".into(), value.into())
+                }
                 "maxmemory_policy" => server.policy = value.into(),
                 "maxmemory" => server.maxmemory = value.parse().unwrap_or_default(),
                 "aof_enabled" => server.aof = value == "1",
@@ -84,7 +88,10 @@ impl Server {
             ));
         }
         if self.role == "slave" {
-            return Err("it is a replica, which takes no writes: name the primary, or its Sentinels".to_owned());
+            return Err(
+                "it is a replica, which takes no writes: name the primary, or its Sentinels"
+                    .to_owned(),
+            );
         }
         let mut parts = self.version.split('.').map(|part| part.parse::<u32>().unwrap_or_default());
         let version = (parts.next().unwrap_or_default(), parts.next().unwrap_or_default());
@@ -112,8 +119,11 @@ impl Inspected {
     #[must_use]
     pub fn summary(&self, now: Timestamp) -> String {
         let (ahead, behind) = (self.time.since(now), now.since(self.time));
-        let clock =
-            if ahead > behind { format!("{} ms ahead", ahead.as_millis()) } else { format!("{} ms behind", behind.as_millis()) };
+        let clock = if ahead > behind {
+            format!("{} ms ahead", ahead.as_millis())
+        } else {
+            format!("{} ms behind", behind.as_millis())
+        };
         let servers: Vec<String> = self.servers.iter().map(Server::summary).collect();
         format!("{}; its clock is {clock}", servers.join(" · "))
     }
@@ -125,7 +135,8 @@ impl Server {
             0 => "no memory limit".to_owned(),
             bytes => format!("{} MB at most", bytes >> 20),
         };
-        let persistence = if self.aof { "append-only file" } else { "no append-only file: a restart forgets" };
+        let persistence =
+            if self.aof { "append-only file" } else { "no append-only file: a restart forgets" };
         format!(
             "{} {}, {}, {memory}, {persistence}, {} {}",
             self.product,
@@ -144,8 +155,16 @@ mod tests {
     #[test]
     fn a_server_that_would_forget_or_can_not_write_is_not_used() {
         let judged = |info: &str| Server::read(info).judge();
-        assert_eq!(judged("redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\nrole:master\r\n"), Ok(()));
-        assert_eq!(judged("redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nmaxmemory_policy:noeviction\r\n"), Ok(()));
+        assert_eq!(
+            judged("redis_version:7.0.15\r\nmaxmemory_policy:noeviction\r\nrole:master\r\n"),
+            Ok(())
+        );
+        assert_eq!(
+            judged(
+                "redis_version:7.2.4\r\nvalkey_version:8.1.0\r\nmaxmemory_policy:noeviction\r\n"
+            ),
+            Ok(())
+        );
         for (info, word) in [
             ("redis_version:7.0.15\r\nmaxmemory_policy:allkeys-lru\r\n", "allkeys-lru"),
             ("redis_version:7.0.15\r\nmaxmemory_policy:volatile-ttl\r\n", "volatile-ttl"),

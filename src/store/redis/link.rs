@@ -88,7 +88,13 @@ impl From<RedisError> for Trouble {
         use ServerErrorKind as S;
         match error.kind() {
             ErrorKind::Server(
-                S::ReadOnly | S::MasterDown | S::ClusterDown | S::BusyLoading | S::TryAgain | S::Moved | S::Ask,
+                S::ReadOnly
+                | S::MasterDown
+                | S::ClusterDown
+                | S::BusyLoading
+                | S::TryAgain
+                | S::Moved
+                | S::Ask,
             )
             | ErrorKind::ClusterConnectionNotFound
             | ErrorKind::Parse => Self::Lost(error.to_string()),
@@ -98,7 +104,9 @@ impl From<RedisError> for Trouble {
             _ => match error.code() {
                 Some("OOM") => Self::Full,
                 // Too few replicas to take a write safely: a failover is under way. A disk that takes none. An endless script.
-                Some("NOREPLICAS" | "UNBLOCKED" | "MISCONF" | "BUSY") => Self::Lost(error.to_string()),
+                Some("NOREPLICAS" | "UNBLOCKED" | "MISCONF" | "BUSY") => {
+                    Self::Lost(error.to_string())
+                }
                 _ => Self::Refused(error.to_string()),
             },
         }
@@ -147,11 +155,18 @@ struct Line {
 impl Link {
     /// # Errors
     /// The operating system gives no thread.
-    pub fn new(target: Target, limit: Duration, prefix: &str, metrics: Arc<Metrics>) -> std::io::Result<Arc<Self>> {
+    pub fn new(
+        target: Target,
+        limit: Duration,
+        prefix: &str,
+        metrics: Arc<Metrics>,
+    ) -> std::io::Result<Arc<Self>> {
         let runtime = Builder::new_current_thread().enable_all().build()?;
         let home = runtime.handle().clone();
         let (alive, until_dropped) = oneshot::channel::<()>();
-        std::thread::Builder::new().name("store-redis".into()).spawn(move || runtime.block_on(until_dropped))?;
+        std::thread::Builder::new()
+            .name("store-redis".into())
+            .spawn(move || runtime.block_on(until_dropped))?;
         let watcher = Arc::clone(&metrics);
         watcher.redis_breaker(Condition::Closed.label(), &Condition::LABELS);
         let told = Box::new(move |from, to| tell(&watcher, from, to));
@@ -185,7 +200,12 @@ impl Link {
     }
 
     /// Runs a script on one key.
-    pub async fn run(&self, script: &Script, key: &str, arguments: &[&[u8]]) -> Result<Value, Trouble> {
+    pub async fn run(
+        &self,
+        script: &Script,
+        key: &str,
+        arguments: &[&[u8]],
+    ) -> Result<Value, Trouble> {
         let by_name = script.by_name(key, arguments);
         match self.ask(script.verb, &by_name).await {
             // The server has started anew, or is another one.
@@ -204,7 +224,12 @@ impl Link {
         self.send(verb, commands, Reply::Array).await
     }
 
-    async fn send(&self, verb: &'static str, commands: &[Cmd], reply: Reply) -> Result<Value, Trouble> {
+    async fn send(
+        &self,
+        verb: &'static str,
+        commands: &[Cmd],
+        reply: Reply,
+    ) -> Result<Value, Trouble> {
         let Some(pass) = self.breaker.enter(Instant::now()) else {
             self.metrics.redis_failed(Trouble::Spared.label());
             return Err(Trouble::Spared);
@@ -227,7 +252,12 @@ impl Link {
         answer
     }
 
-    async fn try_once(&self, verb: &'static str, commands: &[Cmd], reply: Reply) -> Result<Value, Trouble> {
+    async fn try_once(
+        &self,
+        verb: &'static str,
+        commands: &[Cmd],
+        reply: Reply,
+    ) -> Result<Value, Trouble> {
         let asked = async {
             let (mut connection, era) = self.connection().await?;
             let began = Instant::now();
@@ -239,7 +269,8 @@ impl Link {
             };
             let answer = tokio::time::timeout(self.limit, asked).await;
             self.metrics.redis_round_trip(verb, began.elapsed());
-            let answer = answer.map_err(|_| Trouble::Late).and_then(|answer| answer.map_err(Trouble::from));
+            let answer =
+                answer.map_err(|_| Trouble::Late).and_then(|answer| answer.map_err(Trouble::from));
             if answer.as_ref().is_err_and(Trouble::may_pass) && !connection.mends_itself() {
                 self.hang_up(era);
             }
@@ -251,14 +282,20 @@ impl Link {
     /// What the servers say of themselves.
     pub async fn inspect(&self) -> Result<Inspected, Trouble> {
         let (mut connection, _) = self.connection().await?;
-        let inspected = tokio::time::timeout(self.limit.saturating_mul(2), inspect::inspect(&mut connection)).await;
+        let inspected =
+            tokio::time::timeout(self.limit.saturating_mul(2), inspect::inspect(&mut connection))
+                .await;
         Ok(inspected.map_err(|_| Trouble::Late)??)
     }
 
     /// This runtime's connection, and the era that it is of.
     async fn connection(&self) -> Result<(Connection, u64), Trouble> {
         let here = Handle::current().id();
-        let current = || self.with_line(|line| line.connections.get(&here).map(|connection| (connection.clone(), line.era)));
+        let current = || {
+            self.with_line(|line| {
+                line.connections.get(&here).map(|connection| (connection.clone(), line.era))
+            })
+        };
         if let Some(current) = current() {
             return Ok(current);
         }
@@ -296,12 +333,15 @@ impl Link {
 
     /// Connects, and looks at what is there: after a failover it is another server, perhaps set up otherwise.
     async fn dial(&self) -> Result<Connection, Trouble> {
-        let mut connection = self.target.dial(self.limit).await.map_err(|error| match Trouble::from(error) {
-            Trouble::Lost(why) | Trouble::Refused(why) => Trouble::Unreachable(why),
-            Trouble::Late => Trouble::Unreachable("it took too long".to_owned()),
-            other => other,
-        })?;
-        let inspected = tokio::time::timeout(self.limit.saturating_mul(2), inspect::inspect(&mut connection)).await;
+        let mut connection =
+            self.target.dial(self.limit).await.map_err(|error| match Trouble::from(error) {
+                Trouble::Lost(why) | Trouble::Refused(why) => Trouble::Unreachable(why),
+                Trouble::Late => Trouble::Unreachable("it took too long".to_owned()),
+                other => other,
+            })?;
+        let inspected =
+            tokio::time::timeout(self.limit.saturating_mul(2), inspect::inspect(&mut connection))
+                .await;
         inspected.map_err(|_| Trouble::Late)??.judge().map_err(Trouble::Unfit)?;
         Ok(connection)
     }
@@ -346,7 +386,9 @@ async fn look_after(link: Weak<Link>) {
 fn tell(metrics: &Metrics, from: Condition, to: Condition) {
     metrics.redis_breaker(to.label(), &Condition::LABELS);
     match (from, to) {
-        (_, Condition::Open) => tracing::error!(failures = FAILURES, "the store does not answer: no login goes on"),
+        (_, Condition::Open) => {
+            tracing::error!(failures = FAILURES, "the store does not answer: no login goes on")
+        }
         (_, Condition::Closed) => tracing::info!("the store answers again"),
         (_, Condition::HalfOpen) => {}
     }

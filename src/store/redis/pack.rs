@@ -53,7 +53,8 @@ fn deflated(value: &[u8]) -> Option<Vec<u8>> {
         let mut packed = Vec::with_capacity(value.len() / 8 * 9 + WORTH_IT);
         packed.push(WITH_DICTIONARY_1);
         let dictionary = kept.set_dictionary(DICTIONARY);
-        let ended = dictionary.and_then(|_| kept.compress_vec(value, &mut packed, FlushCompress::Finish));
+        let ended =
+            dictionary.and_then(|_| kept.compress_vec(value, &mut packed, FlushCompress::Finish));
         if !matches!(ended, Ok(Status::StreamEnd)) {
             *kept = deflater();
             return None;
@@ -85,7 +86,8 @@ fn inflated(deflated: &[u8]) -> Option<Vec<u8>> {
             if status == Some(Status::StreamEnd) {
                 return (inflater.total_in() == deflated.len() as u64).then_some(value);
             }
-            let stuck = (inflater.total_in(), inflater.total_out()) == before && value.capacity() > value.len();
+            let stuck = (inflater.total_in(), inflater.total_out()) == before
+                && value.capacity() > value.len();
             if status.is_none() || stuck || value.len() >= LONGEST {
                 return None;
             }

@@ -55,7 +55,8 @@ impl Places {
         self.with(kind, |pool, slot| {
             pool.free_what_ended(now);
             let (used, capacity) = (pool.used, pool.capacity);
-            let has_room = used.records < capacity.records && used.bytes.saturating_add(bytes) <= capacity.bytes;
+            let has_room = used.records < capacity.records
+                && used.bytes.saturating_add(bytes) <= capacity.bytes;
             if has_room {
                 pool.add((end(until), slot), bytes);
             }
@@ -100,7 +101,13 @@ impl Places {
     }
 
     pub fn used(&self, kind: Kind) -> usize {
-        self.with(kind, |pool, slot| pool.ends.iter().filter(|((_, of), _)| *of == slot).map(|(_, usage)| usage.records).sum())
+        self.with(kind, |pool, slot| {
+            pool.ends
+                .iter()
+                .filter(|((_, of), _)| *of == slot)
+                .map(|(_, usage)| usage.records)
+                .sum()
+        })
     }
 
     fn with<T>(&self, kind: Kind, act: impl FnOnce(&mut Pool, bool) -> T) -> T {
@@ -157,7 +164,9 @@ impl Pool {
 
     fn subtract_about(&mut self, about: Timestamp, slot: bool) -> Option<usize> {
         let about = end(about);
-        [about, about.saturating_sub(1), about + 1].into_iter().find_map(|at| self.subtract((at, slot)))
+        [about, about.saturating_sub(1), about + 1]
+            .into_iter()
+            .find_map(|at| self.subtract((at, slot)))
     }
 
     fn free(&mut self, usage: Usage) {

@@ -91,9 +91,16 @@ impl Head {
             b'R' => State::Revoked,
             _ => return Err(Malformed::Broken),
         };
-        let ([version, expires_at, birth], _) = numbers.as_chunks::<8>() else { return Err(Malformed::Broken) };
+        let ([version, expires_at, birth], _) = numbers.as_chunks::<8>() else {
+            return Err(Malformed::Broken);
+        };
         let (version, expires_at) = (u64::from_be_bytes(*version), u64::from_be_bytes(*expires_at));
-        let head = Self { state, version: Version(version), expires_at: Timestamp::from_millis(expires_at), birth: *birth };
+        let head = Self {
+            state,
+            version: Version(version),
+            expires_at: Timestamp::from_millis(expires_at),
+            birth: *birth,
+        };
         Ok((head, rest))
     }
 

@@ -13,8 +13,9 @@ use redis::cluster_async::ClusterConnection;
 use redis::cluster_routing::{MultipleNodeRoutingInfo, RoutingInfo};
 use redis::sentinel::{SentinelClientBuilder, SentinelServerType};
 use redis::{
-    AsyncConnectionConfig, Client, ClientTlsConfig, Cmd, ConnectionAddr, ConnectionInfo, IntoConnectionInfo, RedisConnectionInfo,
-    RedisError, RedisResult, TlsCertificates, TlsMode, Value,
+    AsyncConnectionConfig, Client, ClientTlsConfig, Cmd, ConnectionAddr, ConnectionInfo,
+    IntoConnectionInfo, RedisConnectionInfo, RedisError, RedisResult, TlsCertificates, TlsMode,
+    Value,
 };
 
 use crate::config::StoreCredentials;
@@ -74,7 +75,9 @@ impl Connection {
             Self::Cluster(connection) => {
                 let all = RoutingInfo::MultiNode((MultipleNodeRoutingInfo::AllMasters, None));
                 match connection.route_command(cmd.clone(), all).await? {
-                    Value::Map(answers) => Ok(answers.into_iter().map(|(_, answer)| answer).collect()),
+                    Value::Map(answers) => {
+                        Ok(answers.into_iter().map(|(_, answer)| answer).collect())
+                    }
                     Value::Array(answers) => Ok(answers),
                     answer => Ok(vec![answer]),
                 }
@@ -113,19 +116,26 @@ impl Target {
 
     async fn connect(&self, call_limit: Duration) -> RedisResult<Connection> {
         // The caller's limit counts, and is the same for every kind of connection.
-        let plain = AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
+        let plain =
+            AsyncConnectionConfig::new().set_connection_timeout(None).set_response_timeout(None);
         match self.config.mode {
             RedisMode::Single => {
                 let client = self.single()?;
-                Ok(Connection::One(client.get_multiplexed_async_connection_with_config(&plain).await?))
+                Ok(Connection::One(
+                    client.get_multiplexed_async_connection_with_config(&plain).await?,
+                ))
             }
             RedisMode::Sentinel => {
                 let client = self.primary().await?;
-                Ok(Connection::One(client.get_multiplexed_async_connection_with_config(&plain).await?))
+                Ok(Connection::One(
+                    client.get_multiplexed_async_connection_with_config(&plain).await?,
+                ))
             }
             RedisMode::Cluster => {
-                let nodes: Vec<ConnectionInfo> =
-                    self.addresses().map(|address| self.info(address)).collect::<RedisResult<_>>()?;
+                let nodes: Vec<ConnectionInfo> = self
+                    .addresses()
+                    .map(|address| self.info(address))
+                    .collect::<RedisResult<_>>()?;
                 let mut builder = ClusterClientBuilder::new(nodes)
                     .retries(3)
                     .min_retry_wait(20)
@@ -149,7 +159,8 @@ impl Target {
     /// The primary that most Sentinels name. They are asked anew for each connection, and all at once: one that is silent keeps
     /// nobody waiting, and one that was cut off together with an old primary is outvoted.
     async fn primary(&self) -> RedisResult<Client> {
-        let mut asked: FuturesUnordered<_> = self.addresses().map(|sentinel| self.named_by(sentinel)).collect();
+        let mut asked: FuturesUnordered<_> =
+            self.addresses().map(|sentinel| self.named_by(sentinel)).collect();
         let majority = asked.len() / 2 + 1;
         let (mut named, mut fault): (Vec<(String, usize, Client)>, _) = (Vec::new(), no_address());
         while let Some(answer) = asked.next().await {
@@ -190,13 +201,18 @@ impl Target {
     fn single(&self) -> RedisResult<Client> {
         let address = self.addresses().next().ok_or_else(no_address)?;
         let info = self.info(address)?;
-        if self.config.tls { Client::build_with_tls(info, self.certificates()) } else { Client::open(info) }
+        if self.config.tls {
+            Client::build_with_tls(info, self.certificates())
+        } else {
+            Client::open(info)
+        }
     }
 
     fn sentinel(&self, address: ConnectionAddr) -> RedisResult<SentinelClientBuilder> {
         let primary = self.config.primary.as_deref().unwrap_or_default();
-        let mut builder = SentinelClientBuilder::new([address], primary, SentinelServerType::Master)?
-            .set_client_to_redis_db(self.config.database.into());
+        let mut builder =
+            SentinelClientBuilder::new([address], primary, SentinelServerType::Master)?
+                .set_client_to_redis_db(self.config.database.into());
         if let Some(user) = &self.config.user {
             builder = builder.set_client_to_redis_username(user);
         }
@@ -222,14 +238,18 @@ impl Target {
     fn addresses(&self) -> impl Iterator<Item = ConnectionAddr> {
         self.config.nodes.iter().filter_map(|node| Node::parse(node)).map(|node| match node {
             Node::Socket(path) => ConnectionAddr::Unix(path),
-            Node::Host(host, port) if self.config.tls => ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None },
+            Node::Host(host, port) if self.config.tls => {
+                ConnectionAddr::TcpTls { host, port, insecure: false, tls_params: None }
+            }
             Node::Host(host, port) => ConnectionAddr::Tcp(host, port),
         })
     }
 
     fn info(&self, address: ConnectionAddr) -> RedisResult<ConnectionInfo> {
         // What the library calls itself is nothing that a least-privileged user need be allowed to tell.
-        let mut settings = RedisConnectionInfo::default().set_db(self.config.database.into()).set_skip_set_lib_name();
+        let mut settings = RedisConnectionInfo::default()
+            .set_db(self.config.database.into())
+            .set_skip_set_lib_name();
         if let Some(user) = &self.config.user {
             settings = settings.set_username(user);
         }
@@ -240,11 +260,15 @@ impl Target {
     }
 
     fn certificates(&self) -> TlsCertificates {
-        let client_tls = self.credentials.identity.as_ref().map(|(certificate, key)| ClientTlsConfig {
-            client_cert: certificate.clone().into_bytes(),
-            client_key: key.reveal().clone().into_bytes(),
-        });
-        TlsCertificates { client_tls, root_cert: self.credentials.ca.clone().map(String::into_bytes) }
+        let client_tls =
+            self.credentials.identity.as_ref().map(|(certificate, key)| ClientTlsConfig {
+                client_cert: certificate.clone().into_bytes(),
+                client_key: key.reveal().clone().into_bytes(),
+            });
+        TlsCertificates {
+            client_tls,
+            root_cert: self.credentials.ca.clone().map(String::into_bytes),
+        }
     }
 }
 

@@ -2,6 +2,7 @@
 
 #[path = "../../../tests/redis_server/mod.rs"]
 mod redis_server;
+pub(crate) mod released;
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -32,9 +33,21 @@ fn credentials(seal_keys: &[&str]) -> StoreCredentials {
     }
 }
 
-pub(crate) fn store_at(server: &Server, prefix: &str, seal_keys: &[&str], capacities: Capacities) -> RedisStore {
+pub(crate) fn store_at(
+    server: &Server,
+    prefix: &str,
+    seal_keys: &[&str],
+    capacities: Capacities,
+) -> RedisStore {
     let metrics = Arc::new(Metrics::new(at(0)).unwrap());
-    RedisStore::new(&config(server, prefix), &credentials(seal_keys), capacities, Env::system(), &metrics).unwrap()
+    RedisStore::new(
+        &config(server, prefix),
+        &credentials(seal_keys),
+        capacities,
+        Env::system(),
+        &metrics,
+    )
+    .unwrap()
 }
 
 pub(crate) fn fresh_prefix() -> String {
@@ -66,7 +79,10 @@ async fn a_look_into_the_server_tells_neither_names_nor_values() {
     let found = only_key(server, &prefix, 's');
     let bytes = String::from_utf8_lossy(&server.get(&found)).into_owned();
     for word in ["Angela", "Dubois", "fingerprint", "family"] {
-        assert!(!bytes.contains(word) && !server.keys().iter().any(|key| key.contains(word)), "{word}");
+        assert!(
+            !bytes.contains(word) && !server.keys().iter().any(|key| key.contains(word)),
+            "{word}"
+        );
     }
 }
 
@@ -117,13 +133,16 @@ async fn an_older_version_put_back_with_a_newer_head_opens_nothing() {
 #[tokio::test]
 async fn hubs_with_a_common_key_read_each_other_and_others_say_so() {
     let (server, prefix) = (shared(), fresh_prefix());
-    let stores = |keys: &[&str]| -> Arc<dyn Store> { Arc::new(store_at(server, &prefix, keys, ROOMY)) };
+    let stores =
+        |keys: &[&str]| -> Arc<dyn Store> { Arc::new(store_at(server, &prefix, keys, ROOMY)) };
     let (before, during, after) = (stores(&["old"]), stores(&["new", "old"]), stores(&["new"]));
     before.insert(code("a"), draft("by the old", at(30)), at(0)).await.unwrap();
     assert_eq!(value(&during, &code("a"), at(1)).await.unwrap(), "by the old");
     during.insert(code("b"), draft("by the new", at(30)), at(0)).await.unwrap();
     assert_eq!(value(&after, &code("b"), at(1)).await.unwrap(), "by the new");
-    let Err(StoreFault::Unavailable(why)) = before.load(&code("b"), at(1)).await else { panic!("it opened") };
+    let Err(StoreFault::Unavailable(why)) = before.load(&code("b"), at(1)).await else {
+        panic!("it opened")
+    };
     assert!(why.contains("seal_keys"), "{why}");
 }
 
@@ -136,7 +155,9 @@ async fn a_record_of_a_newer_release_is_not_misread() {
     let mut newer = server.get(&found);
     newer[0] = record::FORMAT + 1;
     server.set(&found, &newer);
-    let Err(StoreFault::Unavailable(why)) = store.load(&code("a"), at(1)).await else { panic!("it was read") };
+    let Err(StoreFault::Unavailable(why)) = store.load(&code("a"), at(1)).await else {
+        panic!("it was read")
+    };
     assert!(why.contains("newer release"), "{why}");
 }
 
@@ -154,13 +175,17 @@ async fn a_step_whose_answer_was_lost_is_answered_again_as_the_first_time() {
     let bytes = [&bound[..], &birth, &record::families(&[], at(30)), &sealed].concat();
     let insert: [&[u8]; 3] = [&bytes, now.as_bytes(), later.as_bytes()];
     for _ in 0..2 {
-        assert_eq!(store.link.run(&store.scripts.insert, &place.key, &insert).await, Ok(Value::Int(1)));
+        assert_eq!(
+            store.link.run(&store.scripts.insert, &place.key, &insert).await,
+            Ok(Value::Int(1))
+        );
     }
 
     let bound = record::bound(State::Live, Version(2), at(30));
     let sealed = store.seal(&place, &bound, &store.fresh().1, b"two").unwrap();
     let (expected, until) = (1u64.to_be_bytes(), text(at(30)));
-    let replace: [&[u8]; 7] = [&expected, &bound, &sealed, now.as_bytes(), later.as_bytes(), until.as_bytes(), b"0"];
+    let replace: [&[u8]; 7] =
+        [&expected, &bound, &sealed, now.as_bytes(), later.as_bytes(), until.as_bytes(), b"0"];
     for _ in 0..2 {
         let answer = store.link.run(&store.scripts.replace, &place.key, &replace).await.unwrap();
         assert_eq!(parts(&answer).first(), Some(&Value::Int(1)), "no lost race: {answer:?}");
@@ -171,7 +196,9 @@ async fn a_step_whose_answer_was_lost_is_answered_again_as_the_first_time() {
     let taking: [&[u8]; 4] = [&bound, &sealed, now.as_bytes(), later.as_bytes()];
     for _ in 0..2 {
         let answer = store.link.run(&store.scripts.take, &place.key, &taking).await.unwrap();
-        let [Value::Int(1), Value::BulkString(taken), ..] = parts(&answer) else { panic!("a second redemption: {answer:?}") };
+        let [Value::Int(1), Value::BulkString(taken), ..] = parts(&answer) else {
+            panic!("a second redemption: {answer:?}")
+        };
         assert_eq!(&*store.read(&place, taken).unwrap().unwrap().value, b"two");
     }
     // Whoever else comes has not won, whatever they send.
@@ -186,13 +213,20 @@ async fn an_insertion_that_arrives_after_its_family_was_revoked_does_not_live() 
     let place = store.place(&code("late"));
     let ((birth, nonce), family) = (store.fresh(), Family("mine".into()));
     // The family has heard of it, the record is still on its way.
-    assert!(store.join(&[hash_of(&family)], (&place, &birth), at(30), at(1)).await.unwrap() == Joined::Yes);
+    assert!(
+        store.join(&[hash_of(&family)], (&place, &birth), at(30), at(1)).await.unwrap()
+            == Joined::Yes
+    );
     store.revoke(&family, at(90), at(1)).await.unwrap();
     let bound = record::bound(State::Live, Version(1), at(30));
     let sealed = store.seal(&place, &bound, &nonce, b"one").unwrap();
-    let bytes = [&bound[..], &birth, &record::families(&[hash_of(&family)], at(30)), &sealed].concat();
+    let bytes =
+        [&bound[..], &birth, &record::families(&[hash_of(&family)], at(30)), &sealed].concat();
     let insert: [&[u8]; 3] = [&bytes, b"0", b"60000"];
-    assert_eq!(store.link.run(&store.scripts.insert, &place.key, &insert).await, Ok(Value::Int(-1)));
+    assert_eq!(
+        store.link.run(&store.scripts.insert, &place.key, &insert).await,
+        Ok(Value::Int(-1))
+    );
     assert_eq!(store.load(&code("late"), at(2)).await.unwrap().map(|record| record.version), None);
 }
 
@@ -224,18 +258,26 @@ async fn a_hub_whose_clock_is_ahead_leaves_no_token_alive_for_one_that_is_behind
 #[tokio::test]
 async fn a_family_of_thousands_is_revoked_whole() {
     let (server, prefix) = (shared(), fresh_prefix());
-    let store: Arc<dyn Store> = Arc::new(store_at(server, &prefix, &["key"], Capacities { grants: 10_000, ..ROOMY }));
+    let store: Arc<dyn Store> =
+        Arc::new(store_at(server, &prefix, &["key"], Capacities { grants: 10_000, ..ROOMY }));
     let tokens: Vec<_> = (0..5000).map(|number| key(Kind::Token, &number.to_string())).collect();
     for some in tokens.chunks(500) {
-        let inserted = some.iter().map(|token| store.insert(token.clone(), kin("1", at(60), "mine"), at(0)));
+        let inserted =
+            some.iter().map(|token| store.insert(token.clone(), kin("1", at(60), "mine"), at(0)));
         assert!(join_all(inserted).await.iter().all(Result::is_ok));
     }
     let config = RedisConfig { call_milliseconds: 500, ..config(server, &prefix) };
     let metrics = Arc::new(Metrics::new(at(0)).unwrap());
-    let hasty = RedisStore::new(&config, &credentials(&["key"]), ROOMY, Env::system(), &metrics).unwrap();
+    let hasty =
+        RedisStore::new(&config, &credentials(&["key"]), ROOMY, Env::system(), &metrics).unwrap();
     hasty.revoke(&Family("mine".into()), at(90), at(1)).await.unwrap();
     for some in tokens.chunks(500) {
-        assert!(join_all(some.iter().map(|token| value(&store, token, at(1)))).await.iter().all(Option::is_none));
+        assert!(
+            join_all(some.iter().map(|token| value(&store, token, at(1))))
+                .await
+                .iter()
+                .all(Option::is_none)
+        );
     }
 }
 
@@ -245,7 +287,8 @@ async fn a_record_leaves_the_server_by_itself() {
     let store = store_at(server, &prefix, &["key"], ROOMY);
     store.insert(code("a"), kin("1", at(30), "mine"), at(0)).await.unwrap();
     for kind in ['c', 'f'] {
-        let left: u64 = server.cli_text(&["PTTL", &only_key(server, &prefix, kind)]).parse().unwrap();
+        let left: u64 =
+            server.cli_text(&["PTTL", &only_key(server, &prefix, kind)]).parse().unwrap();
         assert!((80_000..=90_000).contains(&left), "{kind}: its 30 seconds, and a minute: {left}");
     }
 }
@@ -262,12 +305,24 @@ async fn counts_tell_the_servers_operator_no_address() {
     use crate::store::counters::conformance::batch;
     let prefix = fresh_prefix();
     let add = async |key: &str, window| {
-        store_at(shared(), &prefix, &[key], ROOMY).add(&batch(window, 0, 1, &[("address", b'1', 1)])).await.unwrap();
+        store_at(shared(), &prefix, &[key], ROOMY)
+            .add(&batch(window, 0, 1, &[("address", b'1', 1)]))
+            .await
+            .unwrap();
         let members = shared().cli_text(&["ZRANGE", &format!("{prefix}:q:{window}"), "0", "-1"]);
-        members.lines().filter(|member| !member.starts_with('!')).map(str::to_owned).collect::<Vec<_>>()
+        members
+            .lines()
+            .filter(|member| !member.starts_with('!'))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
     };
     let members = [add("one key", 1).await, add("one key", 2).await, add("another key", 3).await];
-    assert!(members.iter().all(|members| members.len() == 1 && members[0] != digest::base64url(&[b'1'; 16])), "{members:?}");
+    assert!(
+        members
+            .iter()
+            .all(|members| members.len() == 1 && members[0] != digest::base64url(&[b'1'; 16])),
+        "{members:?}"
+    );
     assert!(members[0] != members[1], "nor whether it came back");
     let ttl: i64 = shared().cli_text(&["PTTL", &format!("{prefix}:q:1")]).parse().unwrap();
     assert!((1..=120_000).contains(&ttl), "the server forgets: {ttl}");

@@ -97,7 +97,9 @@ impl Metrics {
     pub(super) fn service_label(&self, client_id: &ClientId) -> Label {
         match self.clients.classes.load().as_ref() {
             None => Label::Id(client_id.clone()),
-            Some(classes) => classes.get(client_id).map_or(Label::Nobody, |class| Label::Class(Arc::clone(class))),
+            Some(classes) => classes
+                .get(client_id)
+                .map_or(Label::Nobody, |class| Label::Class(Arc::clone(class))),
         }
     }
 
@@ -118,11 +120,17 @@ impl Metrics {
 
     /// `outcome` is one of a handful.
     pub fn client_keys_asked(&self, client_id: &ClientId, outcome: &'static str) {
-        self.clients.key_fetches.with_label_values(&[&*self.service_label(client_id), outcome]).inc();
+        self.clients
+            .key_fetches
+            .with_label_values(&[&*self.service_label(client_id), outcome])
+            .inc();
     }
 
     /// All that publish keys; `None`: there are none yet, and nothing can be sealed for the client.
-    pub fn client_keys_fetched(&self, clients: impl Iterator<Item = (ClientId, Option<Timestamp>)>) {
+    pub fn client_keys_fetched(
+        &self,
+        clients: impl Iterator<Item = (ClientId, Option<Timestamp>)>,
+    ) {
         self.clients.keys_fetched.reset();
         for (label, at) in self.earliest(clients.map(|(id, at)| (id, at.map_or(0.0, unix)))) {
             self.clients.keys_fetched.with_label_values(&[&label]).set(at);

@@ -111,10 +111,27 @@ pub(super) struct Register {
 impl Register {
     pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
         Ok(Self {
-            answers: declare.counters("register_answers_total", "What the national register said.", &["answer"])?,
-            seconds: declare.durations("register_call_duration_seconds", "Time of a call to the register.", &[], BUCKETS)?,
-            retries: declare.counters("register_retries_total", "Calls to the register made a second time.", &[])?,
-            breaker: declare.gauges("register_breaker", "1 for the state of the register's circuit.", &["state"])?,
+            answers: declare.counters(
+                "register_answers_total",
+                "What the national register said.",
+                &["answer"],
+            )?,
+            seconds: declare.durations(
+                "register_call_duration_seconds",
+                "Time of a call to the register.",
+                &[],
+                BUCKETS,
+            )?,
+            retries: declare.counters(
+                "register_retries_total",
+                "Calls to the register made a second time.",
+                &[],
+            )?,
+            breaker: declare.gauges(
+                "register_breaker",
+                "1 for the state of the register's circuit.",
+                &["state"],
+            )?,
         })
     }
 }
@@ -129,11 +146,19 @@ impl Metrics {
     ) {
         let outcome = outcome.map_or_else(code, |()| "ok");
         self.connectors.calls.with_label_values(&[connector.as_str(), operation, outcome]).inc();
-        self.connectors.seconds.with_label_values(&[connector.as_str(), operation]).observe(took.as_secs_f64());
+        self.connectors
+            .seconds
+            .with_label_values(&[connector.as_str(), operation])
+            .observe(took.as_secs_f64());
     }
 
     /// A call that never began: counted, and no time of it is measured.
-    pub fn connector_spared(&self, connector: &ConnectorId, operation: &'static str, why: ErrorCode) {
+    pub fn connector_spared(
+        &self,
+        connector: &ConnectorId,
+        operation: &'static str,
+        why: ErrorCode,
+    ) {
         self.connectors.calls.with_label_values(&[connector.as_str(), operation, code(why)]).inc();
     }
 
@@ -162,9 +187,17 @@ impl Metrics {
     }
 
     /// `state` is one of `states`, whose others are then zero.
-    pub fn connector_breaker(&self, connector: &ConnectorId, state: &'static str, states: &[&'static str]) {
+    pub fn connector_breaker(
+        &self,
+        connector: &ConnectorId,
+        state: &'static str,
+        states: &[&'static str],
+    ) {
         for known in states {
-            self.connectors.breaker.with_label_values(&[connector.as_str(), *known]).set(i64::from(*known == state));
+            self.connectors
+                .breaker
+                .with_label_values(&[connector.as_str(), *known])
+                .set(i64::from(*known == state));
         }
     }
 
@@ -184,8 +217,16 @@ impl Metrics {
     }
 
     /// `quantile` is one of a handful, as `0.99`.
-    pub fn connector_latency(&self, connector: &ConnectorId, quantile: &'static str, within: Duration) {
-        self.connectors.latency.with_label_values(&[connector.as_str(), quantile]).set(within.as_secs_f64());
+    pub fn connector_latency(
+        &self,
+        connector: &ConnectorId,
+        quantile: &'static str,
+        within: Duration,
+    ) {
+        self.connectors
+            .latency
+            .with_label_values(&[connector.as_str(), quantile])
+            .set(within.as_secs_f64());
     }
 
     pub fn connector_keys_fetched(&self, connector: &ConnectorId, at: Timestamp) {

@@ -6,7 +6,9 @@ use std::cell::RefCell;
 use std::fmt::Write as _;
 
 use prometheus::core::{Collector, Desc};
-use prometheus::{GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry};
+use prometheus::{
+    GaugeVec, HistogramOpts, HistogramVec, IntCounterVec, IntGaugeVec, Opts, Registry,
+};
 
 use crate::telemetry::TelemetryFault;
 
@@ -45,7 +47,12 @@ impl Declared {
     #[must_use]
     pub fn unit(&self) -> &'static str {
         let name = self.name.strip_suffix("_total").unwrap_or(&self.name);
-        let units = [("_timestamp_seconds", "Unix time"), ("_seconds", "seconds"), ("_bytes", "bytes"), ("_ratio", "0 to 1")];
+        let units = [
+            ("_timestamp_seconds", "Unix time"),
+            ("_seconds", "seconds"),
+            ("_bytes", "bytes"),
+            ("_ratio", "0 to 1"),
+        ];
         units.iter().find(|(ending, _)| name.ends_with(ending)).map_or("count", |(_, unit)| unit)
     }
 }
@@ -57,8 +64,10 @@ pub fn page(declared: &[Declared]) -> String {
     sorted.sort_by(|a, b| a.name.cmp(&b.name));
     let mut text = String::from(HEAD);
     for metric in sorted {
-        let labels = metric.labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
-        let (name, sort, unit, help) = (&metric.name, metric.sort.as_str(), metric.unit(), &metric.help);
+        let labels =
+            metric.labels.iter().map(|label| format!("`{label}`")).collect::<Vec<_>>().join(", ");
+        let (name, sort, unit, help) =
+            (&metric.name, metric.sort.as_str(), metric.unit(), &metric.help);
         // Nothing can go wrong when writing into a string.
         let _written = writeln!(text, "| `{name}` | {sort} | {unit} | {labels} | {help} |");
     }
@@ -91,19 +100,40 @@ pub(super) struct Declare<'r> {
 }
 
 impl Declare<'_> {
-    pub fn counters(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntCounterVec, TelemetryFault> {
+    pub fn counters(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+    ) -> Result<IntCounterVec, TelemetryFault> {
         self.keep(name, IntCounterVec::new(options(name, help), labels))
     }
 
-    pub fn gauges(&self, name: &str, help: &str, labels: &[&str]) -> Result<IntGaugeVec, TelemetryFault> {
+    pub fn gauges(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+    ) -> Result<IntGaugeVec, TelemetryFault> {
         self.keep(name, IntGaugeVec::new(options(name, help), labels))
     }
 
-    pub fn float_gauges(&self, name: &str, help: &str, labels: &[&str]) -> Result<GaugeVec, TelemetryFault> {
+    pub fn float_gauges(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+    ) -> Result<GaugeVec, TelemetryFault> {
         self.keep(name, GaugeVec::new(options(name, help), labels))
     }
 
-    pub fn durations(&self, name: &str, help: &str, labels: &[&str], buckets: &[f64]) -> Result<HistogramVec, TelemetryFault> {
+    pub fn durations(
+        &self,
+        name: &str,
+        help: &str,
+        labels: &[&str],
+        buckets: &[f64],
+    ) -> Result<HistogramVec, TelemetryFault> {
         let options = HistogramOpts { common_opts: options(name, help), buckets: buckets.to_vec() };
         let metric = self.keep(name, HistogramVec::new(options, labels))?;
         if let Some(told) = self.told.borrow_mut().last_mut() {
@@ -112,8 +142,15 @@ impl Declare<'_> {
         Ok(metric)
     }
 
-    pub fn keep<C: Collector + Clone + 'static>(&self, name: &str, metric: prometheus::Result<C>) -> Result<C, TelemetryFault> {
-        let fault = |error: prometheus::Error| TelemetryFault::Metric { name: name.into(), reason: error.to_string() };
+    pub fn keep<C: Collector + Clone + 'static>(
+        &self,
+        name: &str,
+        metric: prometheus::Result<C>,
+    ) -> Result<C, TelemetryFault> {
+        let fault = |error: prometheus::Error| TelemetryFault::Metric {
+            name: name.into(),
+            reason: error.to_string(),
+        };
         let metric = metric.map_err(fault)?;
         self.registry.register(Box::new(metric.clone())).map_err(fault)?;
         let of = |desc: &Desc| Declared {

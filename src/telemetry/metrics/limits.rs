@@ -12,7 +12,9 @@ pub(super) struct Limits {
 
 impl Limits {
     pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
-        Ok(Self { limited: declare.counters("limited_total", "Turned away by a limit.", &["limit"])? })
+        Ok(Self {
+            limited: declare.counters("limited_total", "Turned away by a limit.", &["limit"])?,
+        })
     }
 }
 

@@ -13,7 +13,8 @@ use crate::telemetry::TelemetryFault;
 
 /// Seconds: our own part is around a millisecond, a person may take half an hour.
 const BUCKETS: &[f64] = &[
-    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0, 60.0, 120.0, 300.0, 900.0, 1800.0,
+    0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0,
+    60.0, 120.0, 300.0, 900.0, 1800.0,
 ];
 
 /// In place of a connector, where none was chosen.
@@ -124,13 +125,22 @@ impl Metrics {
     }
 
     /// `connector`: the last that was chosen.
-    pub fn login_ended(&self, outcome: Outcome, service: &ClientId, connector: Option<&ConnectorId>, times: u64) {
+    pub fn login_ended(
+        &self,
+        outcome: Outcome,
+        service: &ClientId,
+        connector: Option<&ConnectorId>,
+        times: u64,
+    ) {
         let (word, error) = outcome.labels();
         self.logins.outcomes.with_label_values(&[word, error.map_or("none", code)]).inc_by(times);
         let family = error.and_then(|error| code(error).get(..3)).unwrap_or("none");
         let connector = connector.map_or(NONE, ConnectorId::as_str);
         let service = self.service_label(service);
-        self.logins.by_service.with_label_values(&[&*service, connector, word, family]).inc_by(times);
+        self.logins
+            .by_service
+            .with_label_values(&[&*service, connector, word, family])
+            .inc_by(times);
     }
 
     /// A code was issued at `at`.

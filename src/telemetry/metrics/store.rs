@@ -9,7 +9,8 @@ use super::{BUCKETS, Metrics};
 use crate::telemetry::TelemetryFault;
 
 /// Seconds: a store in memory takes microseconds, one over the network a millisecond.
-const VERB_BUCKETS: &[f64] = &[0.000_005, 0.000_025, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0];
+const VERB_BUCKETS: &[f64] =
+    &[0.000_005, 0.000_025, 0.0001, 0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.1, 0.5, 2.0];
 
 pub(super) struct StoreMetrics {
     operations: IntCounterVec,
@@ -28,26 +29,63 @@ pub(super) struct StoreMetrics {
 impl StoreMetrics {
     pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
         Ok(Self {
-            operations: declare.counters("store_operations_total", "Verbs asked of the store.", &["kind", "verb"])?,
-            seconds: declare.durations("store_operation_duration_seconds", "Time of a verb.", &["verb"], VERB_BUCKETS)?,
-            errors: declare.counters("store_errors_total", "Verbs that the store refused.", &["kind", "verb", "error"])?,
+            operations: declare.counters(
+                "store_operations_total",
+                "Verbs asked of the store.",
+                &["kind", "verb"],
+            )?,
+            seconds: declare.durations(
+                "store_operation_duration_seconds",
+                "Time of a verb.",
+                &["verb"],
+                VERB_BUCKETS,
+            )?,
+            errors: declare.counters(
+                "store_errors_total",
+                "Verbs that the store refused.",
+                &["kind", "verb", "error"],
+            )?,
             conflicts: declare.counters(
                 "store_conflicts_total",
                 "Verbs that came too late: replace lost a race, take found what was spent.",
                 &["kind", "verb"],
             )?,
-            records: declare.gauges("store_records", "Records that take a place in the store.", &["kind"])?,
-            pool_records: declare.gauges("store_pool_records", "Places taken; codes and tokens share one pool.", &["pool"])?,
-            pool_capacity: declare.gauges("store_pool_capacity_records", "Places that there are.", &["pool"])?,
+            records: declare.gauges(
+                "store_records",
+                "Records that take a place in the store.",
+                &["kind"],
+            )?,
+            pool_records: declare.gauges(
+                "store_pool_records",
+                "Places taken; codes and tokens share one pool.",
+                &["pool"],
+            )?,
+            pool_capacity: declare.gauges(
+                "store_pool_capacity_records",
+                "Places that there are.",
+                &["pool"],
+            )?,
             redis_seconds: declare.durations(
                 "redis_round_trip_duration_seconds",
                 "Time of a round trip to the shared store.",
                 &["verb"],
                 VERB_BUCKETS,
             )?,
-            redis_errors: declare.counters("redis_errors_total", "Calls to the shared store without an answer.", &["error"])?,
-            redis_retries: declare.counters("redis_retries_total", "Calls to the shared store made a second time.", &[])?,
-            redis_breaker: declare.gauges("redis_breaker", "1 for the state of the circuit to the shared store.", &["state"])?,
+            redis_errors: declare.counters(
+                "redis_errors_total",
+                "Calls to the shared store without an answer.",
+                &["error"],
+            )?,
+            redis_retries: declare.counters(
+                "redis_retries_total",
+                "Calls to the shared store made a second time.",
+                &[],
+            )?,
+            redis_breaker: declare.gauges(
+                "redis_breaker",
+                "1 for the state of the circuit to the shared store.",
+                &["state"],
+            )?,
         })
     }
 }
@@ -64,7 +102,11 @@ impl Actors {
         Ok(Self {
             live: declare.gauges("actors_live", "Actors in memory.", &["actor"])?,
             activated: declare.counters("actors_activated_total", "Actors started.", &["actor"])?,
-            passivated: declare.counters("actors_passivated_total", "Actors that went to sleep.", &["actor"])?,
+            passivated: declare.counters(
+                "actors_passivated_total",
+                "Actors that went to sleep.",
+                &["actor"],
+            )?,
             mailbox: declare.durations(
                 "actor_mailbox_delay_seconds",
                 "From the sending of a message until its actor takes it.",
@@ -115,7 +157,10 @@ impl Metrics {
     }
 
     pub fn store_records(&self, kind: &'static str, records: usize) {
-        self.store.records.with_label_values(&[kind]).set(i64::try_from(records).unwrap_or(i64::MAX));
+        self.store
+            .records
+            .with_label_values(&[kind])
+            .set(i64::try_from(records).unwrap_or(i64::MAX));
     }
 
     /// How full the places are that some kinds of records share.

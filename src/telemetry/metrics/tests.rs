@@ -60,7 +60,8 @@ fn everything_once(metrics: &Metrics) {
     metrics.client_keys_asked(&"sp".into(), "ok");
     let fetched = [("sp", Some(Timestamp::from_millis(1_800_000_000_250))), ("other", None)];
     metrics.client_keys_fetched(fetched.into_iter().map(|(id, at)| (id.into(), at)));
-    metrics.client_secrets_expire([("sp".into(), Timestamp::from_seconds(1_900_000_000))].into_iter());
+    metrics
+        .client_secrets_expire([("sp".into(), Timestamp::from_seconds(1_900_000_000))].into_iter());
     metrics.config_files_bad("connector", 2);
     metrics.config_read("changed", Timestamp::from_millis(1_800_000_000_250));
     metrics.config_read("failed", Timestamp::from_millis(1_900_000_000_250));
@@ -84,7 +85,9 @@ fn each_event_shows_under_its_name() {
         r#"passerelle_login_outcomes_total{error="Y100002",outcome="refused"} 1"#,
         r#"passerelle_connector_calls_total{connector="impots",operation="complete",outcome="Y020040"} 1"#,
         r#"passerelle_connector_call_duration_seconds_count{connector="impots",operation="complete"} 1"#,
-        &format!(r#"passerelle_connector_calls_total{{connector="impots",operation="begin",outcome="{busy}"}} 1"#),
+        &format!(
+            r#"passerelle_connector_calls_total{{connector="impots",operation="begin",outcome="{busy}"}} 1"#
+        ),
         r#"passerelle_connector_clock_skew_seconds{connector="impots"} -1.5"#,
         r#"passerelle_connector_verdicts_total{connector="impots",verdict="ill"} 1"#,
         r#"passerelle_connector_verdicts_total{connector="impots",verdict="well"} 0"#,
@@ -154,7 +157,12 @@ fn each_event_shows_under_its_name() {
 #[cfg(target_os = "linux")]
 fn the_process_is_measured_at_the_scrape() {
     let text = metrics().render();
-    for name in ["process_cpu_seconds_total", "process_resident_memory_bytes", "process_open_fds", "process_max_fds"] {
+    for name in [
+        "process_cpu_seconds_total",
+        "process_resident_memory_bytes",
+        "process_open_fds",
+        "process_max_fds",
+    ] {
         assert!(text.contains(&format!("\n{name} ")), "{name} is missing in\n{text}");
     }
 }
@@ -165,11 +173,16 @@ fn what_is_rendered_was_declared() {
     everything_once(&metrics);
     let text = metrics.render();
     let rendered = text.lines().filter_map(|line| line.strip_prefix("# TYPE ")?.split(' ').next());
-    let declared: Vec<_> = metrics.declared().iter().map(|declared| declared.name.as_str()).collect();
+    let declared: Vec<_> =
+        metrics.declared().iter().map(|declared| declared.name.as_str()).collect();
     for name in rendered {
         assert!(declared.contains(&name), "{name} is missing in {declared:?}");
     }
-    let calls = metrics.declared().iter().find(|declared| declared.name == "passerelle_connector_calls_total").unwrap();
+    let calls = metrics
+        .declared()
+        .iter()
+        .find(|declared| declared.name == "passerelle_connector_calls_total")
+        .unwrap();
     assert_eq!(calls.labels, ["connector", "operation", "outcome"]);
 }
 
@@ -185,7 +198,9 @@ fn samplers_speak_before_each_scrape() {
     let metrics = metrics();
     let records = Arc::new(std::sync::atomic::AtomicUsize::new(3));
     let sampled = Arc::clone(&records);
-    metrics.sample_with(move |metrics| metrics.store_records("code", sampled.load(std::sync::atomic::Ordering::Relaxed)));
+    metrics.sample_with(move |metrics| {
+        metrics.store_records("code", sampled.load(std::sync::atomic::Ordering::Relaxed))
+    });
     assert!(metrics.render().contains("passerelle_store_records{kind=\"code\"} 3"));
     records.store(4, std::sync::atomic::Ordering::Relaxed);
     assert!(metrics.render().contains("passerelle_store_records{kind=\"code\"} 4"));
@@ -199,12 +214,20 @@ fn whoever_is_gone_after_a_reload_leaves_no_series() {
     metrics.token_refused(Some(&"kept-sp".into()), ErrorCode::CodeUnknown);
     metrics.keep(|connector| connector == "kept", [ClientId::from("kept-sp")].into_iter());
     let text = metrics.render();
-    for gone in
-        ["\"impots\",op", "amr_dropped_total{connector", "\"sp\",reason", "service_provider=\"sp\"", "client_key_fetches_total{"]
-    {
+    for gone in [
+        "\"impots\",op",
+        "amr_dropped_total{connector",
+        "\"sp\",reason",
+        "service_provider=\"sp\"",
+        "client_key_fetches_total{",
+    ] {
         assert!(!text.contains(gone), "{gone} stays in\n{text}");
     }
-    for kept in ["calls_total{connector=\"kept\"", "refusals_total{client=\"kept-sp\"", "refusals_total{client=\"(not known)\""] {
+    for kept in [
+        "calls_total{connector=\"kept\"",
+        "refusals_total{client=\"kept-sp\"",
+        "refusals_total{client=\"(not known)\"",
+    ] {
         assert!(text.contains(kept), "{kept} went from\n{text}");
     }
 }
@@ -214,7 +237,9 @@ fn whoever_is_gone_after_a_reload_leaves_no_series() {
 fn service_providers_by_class_are_told_apart_no_further() {
     let metrics = metrics();
     let classes = [("tax", "state"), ("customs", "state"), ("shop", "standard/openid")];
-    metrics.classes(classes.into_iter().map(|(id, class)| (ClientId::from(id), class.into())).collect());
+    metrics.classes(
+        classes.into_iter().map(|(id, class)| (ClientId::from(id), class.into())).collect(),
+    );
     for sp in ["tax", "customs", "shop", "stranger"] {
         metrics.login_ended(Outcome::Granted, &sp.into(), None, 1);
         metrics.token_refused(Some(&sp.into()), ErrorCode::CodeUnknown);
@@ -238,6 +263,11 @@ fn each_metric_has_a_unit_in_its_name_and_one_line_of_help() {
         assert!(metric.help.ends_with('.') && !metric.help.contains('\n'), "{metric:?}");
         assert_eq!(metric.sort == Sort::Counter, metric.name.ends_with("_total"), "{metric:?}");
         assert!(metric.sort != Sort::Histogram || metric.unit() == "seconds", "{metric:?}");
-        assert!(metric.labels.iter().all(|label| !["user", "session", "support_id", "sub"].contains(&label.as_str())));
+        assert!(
+            metric
+                .labels
+                .iter()
+                .all(|label| !["user", "session", "support_id", "sub"].contains(&label.as_str()))
+        );
     }
 }

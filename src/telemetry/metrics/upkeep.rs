@@ -23,7 +23,8 @@ pub(super) struct Upkeep {
 
 impl Upkeep {
     pub fn new(declare: &Declare<'_>) -> Result<Self, TelemetryFault> {
-        let build = declare.gauges("build_info", "Always 1; the labels say what runs.", &["version"])?;
+        let build =
+            declare.gauges("build_info", "Always 1; the labels say what runs.", &["version"])?;
         build.with_label_values(&[env!("CARGO_PKG_VERSION")]).set(1);
         Ok(Self {
             hub: declare.gauges("hub_info", "Always 1; the label says for which platform the hub serves.", &["platform"])?,
@@ -72,7 +73,10 @@ impl Metrics {
 
     /// How many files of this sort are bad now.
     pub fn config_files_bad(&self, kind: &'static str, count: usize) {
-        self.upkeep.config_bad.with_label_values(&[kind]).set(i64::try_from(count).unwrap_or(i64::MAX));
+        self.upkeep
+            .config_bad
+            .with_label_values(&[kind])
+            .set(i64::try_from(count).unwrap_or(i64::MAX));
     }
 
     /// The files were read again; `outcome` is `changed`, `unchanged` or `failed`. At `at`, unless it failed, what they say

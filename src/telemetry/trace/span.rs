@@ -70,12 +70,19 @@ pub(super) struct Live {
 }
 
 impl Span {
-    pub(super) fn begin(scope: Scope, id: Option<SpanId>, parent: Option<SpanId>, name: &'static str, kind: Kind) -> Self {
+    pub(super) fn begin(
+        scope: Scope,
+        id: Option<SpanId>,
+        parent: Option<SpanId>,
+        name: &'static str,
+        kind: Kind,
+    ) -> Self {
         let live = id.zip(scope.recording()).map(|(id, recording)| {
             let since = if parent.is_none() { recording.began.1 } else { Instant::now() };
             let began = recording.at(since);
             let (name, attributes) = (Cow::Borrowed(name), Vec::new());
-            let finished = Finished { id, parent, name, kind, began, ended: began, failed: false, attributes };
+            let finished =
+                Finished { id, parent, name, kind, began, ended: began, failed: false, attributes };
             Box::new(Live { finished, since })
         });
         Self { scope, live }
@@ -106,13 +113,20 @@ impl Span {
     /// What to send along with a call, if its party may hear of the trace.
     #[must_use]
     pub fn traceparent(&self) -> Option<String> {
-        let (live, party, recording) = (self.live.as_ref()?, self.scope.party?, self.scope.recording()?);
+        let (live, party, recording) =
+            (self.live.as_ref()?, self.scope.party?, self.scope.recording()?);
         match (recording.rules.propagation, party) {
             (Propagation::Everybody, _) | (Propagation::Register, Party::Register) => {}
-            (Propagation::Nobody, _) | (Propagation::Register, Party::IdentityProvider) => return None,
+            (Propagation::Nobody, _) | (Propagation::Register, Party::IdentityProvider) => {
+                return None;
+            }
         }
         let state = recording.state();
-        let context = TraceContext { trace_id: state.trace_id, span_id: live.finished.id, sampled: state.sampled };
+        let context = TraceContext {
+            trace_id: state.trace_id,
+            span_id: live.finished.id,
+            sampled: state.sampled,
+        };
         (state.login.is_some() && state.sampled).then(|| context.to_string())
     }
 
@@ -133,7 +147,8 @@ impl Span {
         self.set("http.response.status_code", || Value::Number(status.into()));
         if let Some(live) = &mut self.live {
             // Of a server's spans, 4xx is the caller's fault; of a client's, it is an error like another.
-            live.finished.failed |= status >= if live.finished.kind == Kind::Client { 400 } else { 500 };
+            live.finished.failed |=
+                status >= if live.finished.kind == Kind::Client { 400 } else { 500 };
         }
     }
 
@@ -185,10 +200,13 @@ impl Span {
 
 impl Drop for Span {
     fn drop(&mut self) {
-        let (Some(live), Some(recording)) = (self.live.take(), self.scope.recording()) else { return };
+        let (Some(live), Some(recording)) = (self.live.take(), self.scope.recording()) else {
+            return;
+        };
         let Live { mut finished, since } = *live;
         let took: Duration = since.elapsed();
-        finished.ended = finished.began.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
+        finished.ended =
+            finished.began.saturating_add(u64::try_from(took.as_nanos()).unwrap_or(u64::MAX));
         recording.keep(finished);
     }
 }

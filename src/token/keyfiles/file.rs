@@ -21,7 +21,11 @@ const MAX_FILE: u64 = 64 * 1024;
 /// A key that is read from a file of a folder.
 pub(super) trait Filed: Sized {
     /// Takes the members that stand beside `created` and `jwk`.
-    fn read(created: Timestamp, jwk: &PrivateJwk, rest: &mut Rest<'_>) -> Result<Self, KeyFileFault>;
+    fn read(
+        created: Timestamp,
+        jwk: &PrivateJwk,
+        rest: &mut Rest<'_>,
+    ) -> Result<Self, KeyFileFault>;
 
     fn file_name(&self) -> String;
 }
@@ -36,7 +40,11 @@ impl Rest<'_> {
     /// A time in Unix seconds.
     pub fn seconds(&mut self, name: &str, what: &'static str) -> Result<Timestamp, KeyFileFault> {
         let value = self.members.remove(name);
-        value.as_ref().and_then(Value::as_u64).map(Timestamp::from_seconds).ok_or_else(|| self.malformed(what))
+        value
+            .as_ref()
+            .and_then(Value::as_u64)
+            .map(Timestamp::from_seconds)
+            .ok_or_else(|| self.malformed(what))
     }
 
     fn malformed(&self, what: &'static str) -> KeyFileFault {
@@ -65,8 +73,10 @@ pub(super) fn read_all<K: Filed>(dir: &Path) -> Result<Vec<K>, KeyFileFault> {
 
 fn read<K: Filed>(path: &Path) -> Result<K, KeyFileFault> {
     let text = read_private(path)?;
-    let members = parse_object(&text)
-        .map_err(|_| KeyFileFault::Malformed { path: path.into(), what: "not a JSON object in which each member stands once" })?;
+    let members = parse_object(&text).map_err(|_| KeyFileFault::Malformed {
+        path: path.into(),
+        what: "not a JSON object in which each member stands once",
+    })?;
     let mut rest = Rest { path, members };
     let created = rest.seconds("created", "`created` must be a time in Unix seconds")?;
     let Some(Value::Object(jwk)) = rest.members.remove("jwk") else {

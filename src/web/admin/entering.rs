@@ -34,7 +34,8 @@ impl Admin {
             return Reception::LetIn;
         }
         // A browser that signed in may look; whoever changes something sends the token with it.
-        let looks = matches!(*method, Method::GET | Method::HEAD) && !headers.contains_key(AUTHORIZATION);
+        let looks =
+            matches!(*method, Method::GET | Method::HEAD) && !headers.contains_key(AUTHORIZATION);
         match looks {
             true if entrance.admits(headers) => Reception::LetIn,
             true if window::is_browser(headers) => Reception::Asked(self.ask(request.path(), None)),
@@ -45,25 +46,35 @@ impl Admin {
     fn ask(&self, next: &str, refused: Option<ErrorCode>) -> HttpResponse {
         let nonce = self.env.entropy().token();
         let status = refused.map_or(401, |code| code.entry().status);
-        let mut response = answer::for_operators(status, &nonce, window::sign_in_page(next, refused, &nonce));
+        let mut response =
+            answer::for_operators(status, &nonce, window::sign_in_page(next, refused, &nonce));
         if refused == Some(ErrorCode::TooManyMistakes) {
-            response.headers_mut().insert(RETRY_AFTER, HeaderValue::from(self.mistakes.retry_after()));
+            response
+                .headers_mut()
+                .insert(RETRY_AFTER, HeaderValue::from(self.mistakes.retry_after()));
         }
         response
     }
 }
 
 /// The form that a browser without a cookie gets.
-pub(super) async fn sign_in(admin: Data<Admin>, request: HttpRequest, payload: web::Payload) -> HttpResponse {
+pub(super) async fn sign_in(
+    admin: Data<Admin>,
+    request: HttpRequest,
+    payload: web::Payload,
+) -> HttpResponse {
     let (Some(token), Some(entrance)) = (&admin.token, &admin.entrance) else {
         return refused(ErrorCode::AdminOff, Vec::new(), None);
     };
     let body = tokio::time::timeout(PATIENCE, payload.to_bytes_limited(BODY)).await;
     let Ok(Ok(Ok(body))) = body else { return refused(ErrorCode::BadRequest, Vec::new(), None) };
-    let field = |name: &str| url::form_urlencoded::parse(&body).find(|(key, _)| key == name).map(|(_, value)| value);
+    let field = |name: &str| {
+        url::form_urlencoded::parse(&body).find(|(key, _)| key == name).map(|(_, value)| value)
+    };
     let next = field("next").unwrap_or_default();
     let next = entrance::destination(&next);
-    let let_in = csrf::same_origin(&request).and_then(|()| admin.prove(token, field("token").as_deref()));
+    let let_in =
+        csrf::same_origin(&request).and_then(|()| admin.prove(token, field("token").as_deref()));
     if let Err(code) = let_in {
         admin.tell_refusal(code);
         return admin.ask(next, Some(code));
@@ -74,7 +85,9 @@ pub(super) async fn sign_in(admin: Data<Admin>, request: HttpRequest, payload: w
 /// Every browser's.
 pub(super) async fn sign_out(admin: Data<Admin>, request: HttpRequest) -> HttpResponse {
     match &admin.entrance {
-        Some(entrance) if csrf::same_origin(&request).is_ok() && entrance.admits(request.headers()) => {
+        Some(entrance)
+            if csrf::same_origin(&request).is_ok() && entrance.admits(request.headers()) =>
+        {
             with_cookie(answer::see_other("/admin/"), &entrance.shut())
         }
         Some(_) | None => answer::see_other("/admin/"),

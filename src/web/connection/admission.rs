@@ -126,7 +126,8 @@ impl Slot {
     }
 
     fn milliseconds(&self, instant: Instant) -> u64 {
-        u64::try_from(instant.saturating_duration_since(self.opened).as_millis()).unwrap_or(u64::MAX)
+        u64::try_from(instant.saturating_duration_since(self.opened).as_millis())
+            .unwrap_or(u64::MAX)
     }
 
     pub fn set_stuck(&self, is_stuck: bool) {
@@ -209,7 +210,8 @@ impl Admission {
         }
         let staying = state.slots.len().saturating_sub(state.leaving);
         let is_full = staying >= self.limits.total;
-        if is_full && (state.slots.len() >= self.limits.total + self.surplus || !state.evict_idle()) {
+        if is_full && (state.slots.len() >= self.limits.total + self.surplus || !state.evict_idle())
+        {
             return Err(AdmissionError::Full);
         }
         state.next += 1;
@@ -228,9 +230,13 @@ impl Admission {
             return (None, None);
         }
         let is_local = is_local(address);
-        let counts_peer = self.limits.per_peer.is_some() && (!is_local || self.limits.counts_local_peers);
+        let counts_peer =
+            self.limits.per_peer.is_some() && (!is_local || self.limits.counts_local_peers);
         let counts_network = self.limits.per_network.is_some() && !is_local;
-        (counts_peer.then(|| masked(address, 32, PEER_BITS_IPV6)), counts_network.then(|| ClientNetwork::containing(address)))
+        (
+            counts_peer.then(|| masked(address, 32, PEER_BITS_IPV6)),
+            counts_network.then(|| ClientNetwork::containing(address)),
+        )
     }
 }
 
@@ -249,7 +255,8 @@ impl State {
         let oldest = self.slots.values().take(SEARCHED).find(|slot| slot.is_idle(now));
         let mut searched = 0;
         let found = oldest.or_else(|| {
-            let others = self.slots.range((Bound::Excluded(self.searched), Bound::Unbounded)).take(SEARCHED);
+            let others =
+                self.slots.range((Bound::Excluded(self.searched), Bound::Unbounded)).take(SEARCHED);
             let mut others = others.inspect(|(id, _)| searched = **id);
             others.find(|(_, slot)| slot.is_idle(now)).map(|(_, slot)| slot)
         });
@@ -285,9 +292,22 @@ impl fmt::Debug for Admission {
 mod tests {
     use super::*;
 
-    fn admission(total: usize, per_peer: Option<usize>, counts_local_peers: bool) -> Arc<Admission> {
+    fn admission(
+        total: usize,
+        per_peer: Option<usize>,
+        counts_local_peers: bool,
+    ) -> Arc<Admission> {
         let trusted_proxies = vec!["198.51.100.0/24".parse().unwrap()];
-        Admission::new(ConnectionLimits { total, per_peer, per_network: Some(8), counts_local_peers, trusted_proxies }, 2)
+        Admission::new(
+            ConnectionLimits {
+                total,
+                per_peer,
+                per_network: Some(8),
+                counts_local_peers,
+                trusted_proxies,
+            },
+            2,
+        )
     }
 
     fn peer(address: &str) -> SocketAddr {
@@ -300,7 +320,10 @@ mod tests {
         let held: Vec<_> = (0..3).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
         held[0].slot.set_busy();
         let _newcomer = admission.admit(peer("192.0.2.2")).unwrap();
-        assert_eq!(held.iter().map(|permit| permit.slot.is_evicted()).collect::<Vec<_>>(), [false, true, false]);
+        assert_eq!(
+            held.iter().map(|permit| permit.slot.is_evicted()).collect::<Vec<_>>(),
+            [false, true, false]
+        );
         // One more than the total until the evicted one has closed.
         assert_eq!(admission.open(), 4);
         drop(held);
@@ -333,7 +356,8 @@ mod tests {
     #[test]
     fn what_is_being_closed_is_bounded() {
         let admission = admission(4, None, false);
-        let mut held: Vec<_> = (0..4).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
+        let mut held: Vec<_> =
+            (0..4).map(|_| admission.admit(peer("192.0.2.1")).unwrap()).collect();
         held.extend((0..2).map(|_| admission.admit(peer("192.0.2.1")).unwrap()));
         assert_eq!(admission.admit(peer("192.0.2.1")).err(), Some(AdmissionError::Full));
         assert_eq!(admission.open(), 6);
@@ -343,12 +367,16 @@ mod tests {
     fn one_peer_has_its_share_and_a_proxy_has_none() {
         let admission_default = admission(100, Some(2), false);
         let counts = |admission: &Arc<Admission>, addresses: [&str; 3]| {
-            let held: Vec<_> = addresses.iter().map(|address| admission.admit(peer(address))).collect();
+            let held: Vec<_> =
+                addresses.iter().map(|address| admission.admit(peer(address))).collect();
             held.iter().filter(|admitted| admitted.is_ok()).count()
         };
         assert_eq!(counts(&admission_default, ["192.0.2.1", "192.0.2.1", "::ffff:192.0.2.1"]), 2);
         assert_eq!(counts(&admission_default, ["2001:db8::1", "2001:db8::2", "2001:db8::3"]), 2);
-        assert_eq!(counts(&admission_default, ["2001:db8::1", "2001:db8:0:1::2", "2001:db8:0:2::3"]), 3);
+        assert_eq!(
+            counts(&admission_default, ["2001:db8::1", "2001:db8:0:1::2", "2001:db8:0:2::3"]),
+            3
+        );
         assert_eq!(counts(&admission_default, ["198.51.100.7"; 3]), 3, "a trusted proxy");
         for local in ["127.0.0.1", "10.1.2.3", "fd00::1", "fe80::1", "::1"] {
             assert_eq!(counts(&admission_default, [local; 3]), 3, "{local}");
@@ -366,8 +394,16 @@ mod tests {
             let held: Vec<_> = (0..20).map(|host| admission.admit(peer(&address(host)))).collect();
             held.iter().filter(|admitted| admitted.is_ok()).count()
         };
-        assert_eq!(admitted(&|host| format!("2001:db8:0:{host:x}::1")), 8, "each of a /64 of its own");
-        assert_eq!(admitted(&|host| format!("2001:db8:{host:x}::1")), 20, "each of a /48 of its own");
+        assert_eq!(
+            admitted(&|host| format!("2001:db8:0:{host:x}::1")),
+            8,
+            "each of a /64 of its own"
+        );
+        assert_eq!(
+            admitted(&|host| format!("2001:db8:{host:x}::1")),
+            20,
+            "each of a /48 of its own"
+        );
         assert_eq!(admitted(&|host| format!("192.0.2.{host}")), 8);
         assert_eq!(admitted(&|host| format!("10.0.0.{host}")), 20, "a private network");
         assert_eq!(admitted(&|host| format!("198.51.100.{host}")), 20, "trusted proxies");

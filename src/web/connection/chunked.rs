@@ -40,7 +40,9 @@ impl ChunkScanner {
                 (Self::Size(size), byte) if byte.is_ascii_hexdigit() => {
                     Self::Size(size.saturating_mul(16).saturating_add(digit(byte)))
                 }
-                (Self::Size(size), b';' | b' ' | b'\t' | b'\r') | (Self::Extension(size), _) => Self::Extension(size),
+                (Self::Size(size), b';' | b' ' | b'\t' | b'\r') | (Self::Extension(size), _) => {
+                    Self::Extension(size)
+                }
                 (Self::Size(_), _) => Self::Malformed,
                 (Self::DataEnd, b'\r') => Self::DataEnd,
                 (Self::DataEnd, b'\n') => Self::Start,

@@ -62,7 +62,9 @@ impl Body {
                 *left -= taken as u64;
                 (taken, *left == 0)
             }
-            Self::Chunked(scanner) => scanner.scan(bytes).map_or((bytes.len(), false), |end| (end, true)),
+            Self::Chunked(scanner) => {
+                scanner.scan(bytes).map_or((bytes.len(), false), |end| (end, true))
+            }
         }
     }
 }

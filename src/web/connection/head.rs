@@ -77,7 +77,8 @@ impl HeadScanner {
 mod tests {
     use super::*;
 
-    const HEAD: &[u8] = b"POST /api/v2/token HTTP/1.1\r\nHost: login.example.org\r\nContent-Length: 4\r\n\r\n";
+    const HEAD: &[u8] =
+        b"POST /api/v2/token HTTP/1.1\r\nHost: login.example.org\r\nContent-Length: 4\r\n\r\n";
 
     #[test]
     fn the_end_is_found_wherever_the_bytes_are_cut() {
@@ -104,9 +105,16 @@ mod tests {
     #[test]
     fn bare_line_feeds_and_empty_lines_before_the_request_line_are_as_actix_reads_them() {
         assert_eq!(HeadScanner::default().scan(b"GET / HTTP/1.0\n\nrest"), Scan::Complete(16));
-        assert_eq!(HeadScanner::default().scan(b"\r\n\n\r\nGET / HTTP/1.0\r\n\r\n"), Scan::Complete(23));
+        assert_eq!(
+            HeadScanner::default().scan(b"\r\n\n\r\nGET / HTTP/1.0\r\n\r\n"),
+            Scan::Complete(23)
+        );
         assert_eq!(HeadScanner::default().scan(b"\r\n\r\n\r\n"), Scan::Incomplete);
-        assert_eq!(HeadScanner::default().scan(b"GET / HTTP/1.0\r\n\r\r\n"), Scan::Incomplete, "CR CR is no empty line");
+        assert_eq!(
+            HeadScanner::default().scan(b"GET / HTTP/1.0\r\n\r\r\n"),
+            Scan::Incomplete,
+            "CR CR is no empty line"
+        );
     }
 
     #[test]
@@ -122,10 +130,13 @@ mod tests {
             }
         };
         assert_eq!((outcome, taken), (Scan::FieldNameTooLong, 300));
-        let named = |length: usize| [b"GET / HTTP/1.1\r\n", vec![b'x'; length].as_slice(), b": y\r\n\r\n"].concat();
+        let named = |length: usize| {
+            [b"GET / HTTP/1.1\r\n", vec![b'x'; length].as_slice(), b": y\r\n\r\n"].concat()
+        };
         assert_eq!(HeadScanner::default().scan(&named(256)), Scan::Complete(named(256).len()));
         assert_eq!(HeadScanner::default().scan(&named(257)), Scan::FieldNameTooLong);
-        let long_target = [b"GET /", vec![b'x'; 4096].as_slice(), b" HTTP/1.1\r\nA: b\r\n\r\n"].concat();
+        let long_target =
+            [b"GET /", vec![b'x'; 4096].as_slice(), b" HTTP/1.1\r\nA: b\r\n\r\n"].concat();
         assert_eq!(HeadScanner::default().scan(&long_target), Scan::Complete(long_target.len()));
     }
 
@@ -135,7 +146,10 @@ mod tests {
         let head = [b"GET / HTTP/1.1\r\n".as_slice(), &line.repeat(128)].concat();
         for size in [1000, 4096, head.len()] {
             let mut scanner = HeadScanner::default();
-            let last = head.chunks(size).map(|piece| scanner.scan(piece)).find(|scan| *scan != Scan::Incomplete);
+            let last = head
+                .chunks(size)
+                .map(|piece| scanner.scan(piece))
+                .find(|scan| *scan != Scan::Incomplete);
             assert_eq!(last, Some(Scan::TooLong), "{size} bytes at once");
         }
         assert_eq!(HeadScanner::default().scan(&head[..MAX_HEAD - 1]), Scan::Incomplete);

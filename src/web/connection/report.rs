@@ -105,7 +105,12 @@ pub(super) struct Reports {
 impl Reports {
     pub fn new(listener: Listener, metrics: &Arc<Metrics>) -> Arc<Self> {
         let counts = [const { AtomicU64::new(0) }; Refusal::ALL.len()];
-        Arc::new(Self { listener, metrics: Arc::clone(metrics), counts, is_due: AtomicBool::new(false) })
+        Arc::new(Self {
+            listener,
+            metrics: Arc::clone(metrics),
+            counts,
+            is_due: AtomicBool::new(false),
+        })
     }
 
     /// Counts one. Must be called on an actix thread.
@@ -142,7 +147,7 @@ impl Reports {
 mod tests {
     use super::*;
     use crate::env::Timestamp;
-    use crate::telemetry::{LineFormat, lines_tests::Lines, lines_to};
+    use crate::telemetry::{LineFormat, lines::tests::Lines, lines_to};
 
     #[test]
     fn each_reason_has_its_own_count() {
@@ -158,16 +163,28 @@ mod tests {
         let written = lines.clone();
         let dispatch = lines_to(move || written.clone(), LineFormat::Json, "info").unwrap();
         let _guard = tracing::dispatcher::set_default(&dispatch);
-        let reports = Reports::new(Listener::Public, &Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()));
+        let reports = Reports::new(
+            Listener::Public,
+            &Arc::new(Metrics::new(Timestamp::from_seconds(1)).unwrap()),
+        );
         for _ in 0..100_000 {
             reports.count(Refusal::Malformed);
         }
         tokio::time::sleep(LINE_INTERVAL * 2).await;
         reports.count(Refusal::Malformed);
         tokio::time::sleep(LINE_INTERVAL * 2).await;
-        let lines: Vec<serde_json::Value> = lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
-        let logged: Vec<_> =
-            lines.iter().map(|line| (line["level"].as_str(), line["code"].as_str(), line["count"].as_u64())).collect();
-        assert_eq!(logged, [(Some("INFO"), Some("Y500340"), Some(100_000)), (Some("INFO"), Some("Y500340"), Some(1))]);
+        let lines: Vec<serde_json::Value> =
+            lines.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let logged: Vec<_> = lines
+            .iter()
+            .map(|line| (line["level"].as_str(), line["code"].as_str(), line["count"].as_u64()))
+            .collect();
+        assert_eq!(
+            logged,
+            [
+                (Some("INFO"), Some("Y500340"), Some(100_000)),
+                (Some("INFO"), Some("Y500340"), Some(1))
+            ]
+        );
     }
 }

@@ -11,7 +11,9 @@ use std::time::Duration;
 use actix_http::error::DispatchError;
 use actix_http::{HttpService, KeepAlive, Request, Response};
 use actix_server::Server;
-use actix_service::{IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, fn_factory, map_config};
+use actix_service::{
+    IntoServiceFactory, Service, ServiceFactory, ServiceFactoryExt, fn_factory, map_config,
+};
 use actix_web::body::MessageBody;
 use actix_web::dev::AppConfig;
 use tokio::net::TcpStream;
@@ -44,7 +46,11 @@ pub struct Listening {
 ///
 /// # Errors
 /// The operating system refuses the listener.
-pub fn server<F, I, S, B>(socket: TcpListener, listening: Listening, factory: F) -> std::io::Result<Server>
+pub fn server<F, I, S, B>(
+    socket: TcpListener,
+    listening: Listening,
+    factory: F,
+) -> std::io::Result<Server>
 where
     F: Fn() -> I + Clone + Send + 'static,
     I: IntoServiceFactory<S, Request>,
@@ -64,8 +70,11 @@ where
     rustix::net::sockopt::set_tcp_user_timeout(&socket, user_timeout)?;
     let reports = Reports::new(listener, &metrics);
     let share = admission.limits().total.div_ceil(workers.max(1)) + SURPLUS_PER_WORKER;
-    let builder =
-        Server::build().workers(workers).max_concurrent_connections(share).shutdown_timeout(shutdown.as_secs()).disable_signals();
+    let builder = Server::build()
+        .workers(workers)
+        .max_concurrent_connections(share)
+        .shutdown_timeout(shutdown.as_secs())
+        .disable_signals();
     let draining = builder.graceful_shutdown_signal();
     let make = move || {
         let application = factory().into_factory().map_err(|error| error.into().error_response());
@@ -110,7 +119,8 @@ impl<H> Guarded<H> {
         let peer = socket.peer_addr().ok()?;
         match self.admission.admit(peer) {
             Ok(permit) => {
-                let stream = GuardedStream::new(socket, permit, self.timeouts, Arc::clone(&self.reports));
+                let stream =
+                    GuardedStream::new(socket, permit, self.timeouts, Arc::clone(&self.reports));
                 Some((stream, Some(peer)))
             }
             Err(error) => {

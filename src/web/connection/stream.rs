@@ -43,7 +43,12 @@ struct Linger {
 }
 
 impl GuardedStream {
-    pub fn new(socket: TcpStream, permit: Permit, timeouts: Timeouts, reports: Arc<Reports>) -> Self {
+    pub fn new(
+        socket: TcpStream,
+        permit: Permit,
+        timeouts: Timeouts,
+        reports: Arc<Reports>,
+    ) -> Self {
         let exchange = Rc::new(Exchange::new(Arc::clone(&permit.slot)));
         let alarm = Box::pin(sleep_until(Instant::now() + timeouts.shortest()));
         Self {
@@ -103,7 +108,9 @@ impl GuardedStream {
     /// Answers a request head that actix-http never sees whole, and reads no further. Nothing else is being written then:
     /// a head is read only after the answer before it has left.
     fn refuse(&mut self, status: &'static str, refusal: Refusal) {
-        let answer = format!("HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\ncache-control: no-store\r\n\r\n");
+        let answer = format!(
+            "HTTP/1.1 {status}\r\ncontent-length: 0\r\nconnection: close\r\ncache-control: no-store\r\n\r\n"
+        );
         let _best_effort = self.socket.try_write(answer.as_bytes());
         self.reports.count(refusal);
         self.exchange.enter(Phase::Closing);
@@ -171,9 +178,15 @@ impl GuardedStream {
 
     fn poll_body(&mut self, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
         self.poll_part(cx, buf, |stream, bytes| {
-            let Phase::Body { mut left, since } = stream.exchange.phase() else { return bytes.len() };
+            let Phase::Body { mut left, since } = stream.exchange.phase() else {
+                return bytes.len();
+            };
             let (taken, is_whole) = left.take(bytes);
-            stream.exchange.enter(if is_whole { Phase::Answering } else { Phase::Body { left, since } });
+            stream.exchange.enter(if is_whole {
+                Phase::Answering
+            } else {
+                Phase::Body { left, since }
+            });
             taken
         })
     }
@@ -195,8 +208,12 @@ impl GuardedStream {
     /// Ends a connection whose time is over: for actix-http, the peer sends no more.
     fn poll_late(&mut self) -> Poll<io::Result<()>> {
         match self.exchange.phase() {
-            _ if self.write_until.is_some() => return Poll::Ready(Err(self.cut(Refusal::SlowWrite))),
-            Phase::Head { .. } | Phase::Decoding { .. } => self.refuse("408 Request Timeout", Refusal::SlowHead),
+            _ if self.write_until.is_some() => {
+                return Poll::Ready(Err(self.cut(Refusal::SlowWrite)));
+            }
+            Phase::Head { .. } | Phase::Decoding { .. } => {
+                self.refuse("408 Request Timeout", Refusal::SlowHead)
+            }
             Phase::Body { .. } => return Poll::Ready(Err(self.cut(Refusal::SlowBody))),
             Phase::Idle(_) | Phase::Answering | Phase::Closing => {}
         }
@@ -205,7 +222,10 @@ impl GuardedStream {
 
     /// True where the peer may still be sending.
     fn is_sent_to(&self) -> bool {
-        matches!(self.exchange.phase(), Phase::Head { .. } | Phase::Decoding { .. } | Phase::Closing) || !self.ahead.is_empty()
+        matches!(
+            self.exchange.phase(),
+            Phase::Head { .. } | Phase::Decoding { .. } | Phase::Closing
+        ) || !self.ahead.is_empty()
     }
 
     /// Reads and throws away what the peer sends on, for a bounded time and a bounded number of bytes.
@@ -233,7 +253,11 @@ impl GuardedStream {
 }
 
 impl AsyncRead for GuardedStream {
-    fn poll_read(self: Pin<&mut Self>, cx: &mut Context<'_>, buf: &mut ReadBuf<'_>) -> Poll<io::Result<()>> {
+    fn poll_read(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        buf: &mut ReadBuf<'_>,
+    ) -> Poll<io::Result<()>> {
         let stream = self.get_mut();
         if stream.permit.slot.is_evicted() {
             return Poll::Ready(Err(stream.cut(Refusal::GaveWay)));
@@ -253,7 +277,11 @@ impl AsyncRead for GuardedStream {
 }
 
 impl AsyncWrite for GuardedStream {
-    fn poll_write(self: Pin<&mut Self>, cx: &mut Context<'_>, bytes: &[u8]) -> Poll<io::Result<usize>> {
+    fn poll_write(
+        self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+        bytes: &[u8],
+    ) -> Poll<io::Result<usize>> {
         let stream = self.get_mut();
         match Pin::new(&mut stream.socket).poll_write(cx, bytes) {
             Poll::Ready(Ok(written)) => {

@@ -33,7 +33,13 @@ impl Site {
         let socket = TcpListener::bind("127.0.0.1:0").unwrap();
         let address = socket.local_addr().unwrap();
         let (per_peer, per_network) = (None, None);
-        let limits = ConnectionLimits { total, per_peer, per_network, counts_local_peers: false, trusted_proxies: Vec::new() };
+        let limits = ConnectionLimits {
+            total,
+            per_peer,
+            per_network,
+            counts_local_peers: false,
+            trusted_proxies: Vec::new(),
+        };
         let admission = Admission::new(limits, 8);
         let served = Arc::new(AtomicUsize::new(0));
         let listening = Listening {
@@ -55,7 +61,9 @@ impl Site {
             App::new()
                 .service(web::resource("/page").get(page))
                 .service(web::resource("/echo").post(echo))
-                .wrap(from_fn(|request, next: Next<BoxBody>| serve(request, async move |request| next.call(request).await)))
+                .wrap(from_fn(|request, next: Next<BoxBody>| {
+                    serve(request, async move |request| next.call(request).await)
+                }))
         })
         .unwrap();
         let handle = server.handle();
@@ -119,7 +127,10 @@ async fn a_kept_connection_is_closed_when_it_stays_idle() {
 async fn a_body_that_never_ends_is_cut_also_where_the_handler_waits_for_it() {
     let site = Site::start(Timeouts { body: SHORT, ..patient() }, 100);
     let mut stream = site.connect().await;
-    stream.write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf").await.unwrap();
+    stream
+        .write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\nhalf")
+        .await
+        .unwrap();
     assert_eq!(rest(&mut stream).await, "");
     site.server.stop(false).await;
 }
@@ -152,7 +163,8 @@ async fn what_is_pipelined_is_answered_in_order_wherever_it_is_cut() {
     let site = Site::start(patient(), 100);
     let one = "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 3\r\n\r\none\
                POST /echo HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n2\r\ntw\r\n1\r\no\r\n0\r\n\r\n";
-    let last = "POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 3\r\n\r\nend";
+    let last =
+        "POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nContent-Length: 3\r\n\r\nend";
     let all = format!("{}{last}", one.repeat(30));
     for size in [1, 7, 100, all.len()] {
         let mut stream = site.connect().await;
@@ -180,7 +192,10 @@ async fn a_newcomer_takes_the_place_of_an_idle_connection() {
     until(|| site.admission.open() == 4).await;
     for _ in 0..20 {
         let mut stream = site.connect().await;
-        stream.write_all(GET.replace("Host: a", "Host: a\r\nConnection: close").as_bytes()).await.unwrap();
+        stream
+            .write_all(GET.replace("Host: a", "Host: a\r\nConnection: close").as_bytes())
+            .await
+            .unwrap();
         assert!(rest(&mut stream).await.starts_with("HTTP/1.1 200"));
     }
     until(|| site.admission.open() <= 4).await;
@@ -193,7 +208,10 @@ async fn a_newcomer_takes_the_place_of_a_connection_whose_request_body_never_arr
     let mut owing = Vec::new();
     for _ in 0..4 {
         let mut stream = site.connect().await;
-        stream.write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n").await.unwrap();
+        stream
+            .write_all(b"POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 9\r\n\r\n")
+            .await
+            .unwrap();
         owing.push(stream);
     }
     until(|| site.admission.open() == 4).await;
@@ -201,7 +219,9 @@ async fn a_newcomer_takes_the_place_of_a_connection_whose_request_body_never_arr
         loop {
             let mut stream = site.connect().await;
             // Refused while each body may still be on its way.
-            let _sent = stream.write_all(GET.replace("Host: a", "Host: a\r\nConnection: close").as_bytes()).await;
+            let _sent = stream
+                .write_all(GET.replace("Host: a", "Host: a\r\nConnection: close").as_bytes())
+                .await;
             if rest(&mut stream).await.starts_with("HTTP/1.1 200") {
                 break;
             }
@@ -217,7 +237,10 @@ async fn a_newcomer_takes_the_place_of_a_connection_whose_request_body_never_arr
 async fn an_unread_chunked_body_ends_the_connection_behind_the_answer() {
     let site = Site::start(patient(), 100);
     let mut stream = site.connect().await;
-    stream.write_all(b"POST /page HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n").await.unwrap();
+    stream
+        .write_all(b"POST /page HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n")
+        .await
+        .unwrap();
     let chunk = format!("10000\r\n{}\r\n", "x".repeat(65_536));
     let mut taken = 0;
     while stream.write_all(chunk.as_bytes()).await.is_ok() {
@@ -249,13 +272,17 @@ fn is_held(hub: SocketAddr, peer: SocketAddr) -> bool {
     let [hub, peer] = [hub, peer].map(|address| format!(":{:04X}", address.port()));
     let table = std::fs::read_to_string("/proc/net/tcp").unwrap();
     let mut ends = table.lines().map(|line| line.split_whitespace().skip(1));
-    ends.any(|mut ends| ends.next().is_some_and(|end| end.ends_with(&hub)) && ends.next().is_some_and(|end| end.ends_with(&peer)))
+    ends.any(|mut ends| {
+        ends.next().is_some_and(|end| end.ends_with(&hub))
+            && ends.next().is_some_and(|end| end.ends_with(&peer))
+    })
 }
 
 #[cfg(target_os = "linux")]
 #[actix_web::test]
 async fn answers_that_fit_into_the_send_buffer_and_are_never_read_do_not_stay_in_the_system() {
-    let site = Site::start(Timeouts { idle: SHORT, write: Duration::from_secs(2), ..patient() }, 100);
+    let site =
+        Site::start(Timeouts { idle: SHORT, write: Duration::from_secs(2), ..patient() }, 100);
     let socket = TcpSocket::new_v4().unwrap();
     socket.set_recv_buffer_size(4096).unwrap();
     let mut stream = socket.connect(site.address).await.unwrap();

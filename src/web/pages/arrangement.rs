@@ -96,7 +96,12 @@ const REST: &str = "_rest";
 
 /// The arrangement of these candidates; `last_used` counts only if it can be chosen.
 #[must_use]
-pub fn arrange(candidates: &[Candidate<'_>], headings: &[Heading<'_>], last_used: Option<&str>, asked: &Asked) -> Arrangement {
+pub fn arrange(
+    candidates: &[Candidate<'_>],
+    headings: &[Heading<'_>],
+    last_used: Option<&str>,
+    asked: &Asked,
+) -> Arrangement {
     let query = asked.query.as_deref().and_then(Query::of);
     let category = asked.category.as_deref().and_then(|id| match id {
         REST => Some(headings.len()),
@@ -122,7 +127,9 @@ pub fn arrange(candidates: &[Candidate<'_>], headings: &[Heading<'_>], last_used
     };
     // The one used last stands above, and not a second time below.
     let is_whole = query.is_none() && category.is_none();
-    let last_used = last_used.filter(|_| is_whole).and_then(|id| available.iter().position(|candidate| candidate.id == id));
+    let last_used = last_used
+        .filter(|_| is_whole)
+        .and_then(|id| available.iter().position(|candidate| candidate.id == id));
     let last_used = last_used.map(|at| available.remove(at));
 
     let mut groups = grouped(&available, headings);
@@ -134,7 +141,8 @@ pub fn arrange(candidates: &[Candidate<'_>], headings: &[Heading<'_>], last_used
     let several = groups.len() > 1;
     if available.len() <= SHOWN_AT_MOST {
         let is_titled = several || category.is_some();
-        arrangement.groups = groups.into_iter().map(|group| group.shown(usize::MAX, is_titled)).collect();
+        arrangement.groups =
+            groups.into_iter().map(|group| group.shown(usize::MAX, is_titled)).collect();
     } else if is_whole && several {
         arrangement.is_overview = true;
         let share = (SHOWN_AT_MOST / groups.len()).max(OF_EACH_AT_LEAST);
@@ -202,7 +210,9 @@ impl Candidate<'_> {
     /// The place of its heading; that after the last is for the rest.
     fn group(&self, headings: &[Heading<'_>]) -> usize {
         let category = self.shown.category.as_deref();
-        category.and_then(|id| headings.iter().position(|heading| heading.id == id)).unwrap_or(headings.len())
+        category
+            .and_then(|id| headings.iter().position(|heading| heading.id == id))
+            .unwrap_or(headings.len())
     }
 }
 
@@ -220,8 +230,12 @@ impl Arrangement {
         let pages = available.len().div_ceil(SHOWN_AT_MOST);
         let page = page.clamp(1, pages);
         let before = (page - 1) * SHOWN_AT_MOST;
-        let providers: Vec<Provider> =
-            available.iter().skip(before).take(SHOWN_AT_MOST).map(|candidate| Provider::of(candidate)).collect();
+        let providers: Vec<Provider> = available
+            .iter()
+            .skip(before)
+            .take(SHOWN_AT_MOST)
+            .map(|candidate| Provider::of(candidate))
+            .collect();
         self.leaf = Some(Leaf { page, pages, first: before + 1, last: before + providers.len() });
         self.groups = vec![Group { title, providers, more: None }];
     }
@@ -229,7 +243,9 @@ impl Arrangement {
     /// Below it a list needs a heading of its own.
     fn show_last_used(&mut self, last_used: Option<&Candidate<'_>>) {
         self.last_used = last_used.map(Provider::of);
-        if let (Some(_), [Group { title: title @ Title::None, .. }]) = (&self.last_used, self.groups.as_mut_slice()) {
+        if let (Some(_), [Group { title: title @ Title::None, .. }]) =
+            (&self.last_used, self.groups.as_mut_slice())
+        {
             *title = Title::Others;
         }
     }
@@ -239,7 +255,9 @@ impl Arrangement {
         refused.sort_by_key(|(_, refusal)| **refusal == Refusal::NotForThisService);
         self.unavailable_more = refused.len().saturating_sub(UNAVAILABLE_AT_MOST);
         let shown = refused.into_iter().take(UNAVAILABLE_AT_MOST);
-        self.unavailable = shown.map(|(one, reason)| Unavailable { name: one.name.to_owned(), reason: reason.clone() }).collect();
+        self.unavailable = shown
+            .map(|(one, reason)| Unavailable { name: one.name.to_owned(), reason: reason.clone() })
+            .collect();
     }
 
     /// True if nothing that was asked for can be chosen.

@@ -100,8 +100,14 @@ impl ChoicePage {
             summary: self.summary(t),
             unavailable_more: (unavailable_more > 0)
                 .then(|| t.filled("choice-unavailable-more", [("total", unavailable_more.into())])),
-            previous: shown.leaf.filter(|leaf| leaf.page > 1).map(|leaf| self.address(&here, leaf.page - 1)),
-            next: shown.leaf.filter(|leaf| leaf.page < leaf.pages).map(|leaf| self.address(&here, leaf.page + 1)),
+            previous: shown
+                .leaf
+                .filter(|leaf| leaf.page > 1)
+                .map(|leaf| self.address(&here, leaf.page - 1)),
+            next: shown
+                .leaf
+                .filter(|leaf| leaf.page < leaf.pages)
+                .map(|leaf| self.address(&here, leaf.page + 1)),
             here,
         })
     }
@@ -112,9 +118,10 @@ impl ChoicePage {
         let total = || ("total", shown.total.into());
         match (shown.leaf, &shown.query) {
             _ if shown.is_empty() => None,
-            (Some(leaf), _) => {
-                Some(t.filled("choice-range", [("first", leaf.first.into()), ("last", leaf.last.into()), total()]))
-            }
+            (Some(leaf), _) => Some(t.filled(
+                "choice-range",
+                [("first", leaf.first.into()), ("last", leaf.last.into()), total()],
+            )),
             (None, Some(_)) => Some(t.filled("choice-found", [total()])),
             (None, None) => shown.is_overview.then(|| t.filled("choice-total", [total()])),
         }
@@ -178,7 +185,11 @@ impl Group {
 impl Provider {
     /// Stands in for a missing logo.
     fn initial(&self) -> String {
-        self.name.chars().find(|c| c.is_alphanumeric()).map(|c| c.to_uppercase().collect()).unwrap_or_default()
+        self.name
+            .chars()
+            .find(|c| c.is_alphanumeric())
+            .map(|c| c.to_uppercase().collect())
+            .unwrap_or_default()
     }
 }
 

@@ -163,10 +163,14 @@ impl Claim {
             (ClaimName::Gender, "female") => t.text("gender-female"),
             (ClaimName::Gender, "male") => t.text("gender-male"),
             (ClaimName::Gender, "unspecified") => t.text("gender-unspecified"),
-            (ClaimName::EmailVerified | ClaimName::PhoneNumberVerified, "true") => t.text("value-yes"),
+            (ClaimName::EmailVerified | ClaimName::PhoneNumberVerified, "true") => {
+                t.text("value-yes")
+            }
             (ClaimName::EmailVerified | ClaimName::PhoneNumberVerified, _) => t.text("value-no"),
             (ClaimName::Birthcountry, "99100") => t.text("country-99100"),
-            (ClaimName::Birthcountry | ClaimName::Birthplace, _) => t.with("value-code", "code", value),
+            (ClaimName::Birthcountry | ClaimName::Birthplace, _) => {
+                t.with("value-code", "code", value)
+            }
             (
                 ClaimName::Gender
                 | ClaimName::GivenNames

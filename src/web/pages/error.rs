@@ -69,16 +69,26 @@ impl ErrorPage {
             t,
             title: t.text(entry.text),
             mender: t.text(match entry.mender {
-                Mender::IdentityProvider if entry.text == "error-idp-answer" && self.ways.is_empty() => "mender-answer-alone",
+                Mender::IdentityProvider
+                    if entry.text == "error-idp-answer" && self.ways.is_empty() =>
+                {
+                    "mender-answer-alone"
+                }
                 Mender::IdentityProvider if entry.text == "error-idp-answer" => "mender-answer",
                 Mender::User if self.ways.is_empty() => "error-no-way",
-                Mender::User if matches!(self.ways.first(), Some(Way::OtherProvider { .. })) => "mender-other",
+                Mender::User if matches!(self.ways.first(), Some(Way::OtherProvider { .. })) => {
+                    "mender-other"
+                }
                 Mender::User => "mender-user",
                 Mender::ServiceProvider => "mender-service",
                 Mender::IdentityProvider => "mender-provider",
                 Mender::Operator => "mender-operator",
             }),
-            developer: self.detail.as_ref().map(|detail| detail.line.as_str()).or(developer_line(entry)),
+            developer: self
+                .detail
+                .as_ref()
+                .map(|detail| detail.line.as_str())
+                .or(developer_line(entry)),
             time: t.moment(self.at),
             entry,
             page: self,

@@ -37,7 +37,9 @@ const NAMES: [&str; 20] = [
 
 pub(super) fn theme() -> Theme {
     let link = |french: &str, english: &str, page: &str| FooterLink {
-        label: [("fr", french), ("en", english)].map(|(language, text)| (language.to_owned(), text.to_owned())).into(),
+        label: [("fr", french), ("en", english)]
+            .map(|(language, text)| (language.to_owned(), text.to_owned()))
+            .into(),
         url: format!("https://hub.example/{page}"),
     };
     let footer = vec![
@@ -64,7 +66,11 @@ const HEADINGS: [Heading<'static>; 4] = [
 ];
 
 fn shown(name: &str, category: Option<&str>) -> Shown {
-    Shown::new(Arc::new([("fr".to_owned(), name.to_owned())].into()), category.map(str::to_owned), None)
+    Shown::new(
+        Arc::new([("fr".to_owned(), name.to_owned())].into()),
+        category.map(str::to_owned),
+        None,
+    )
 }
 
 impl Crowd {
@@ -73,22 +79,35 @@ impl Crowd {
             Some(name) => (*name).to_owned(),
             None => format!("{} {}", NAMES[n % NAMES.len()], n / NAMES.len() + 1),
         };
-        let entries = (0..count).map(|n| (format!("idp-{n}"), shown(&name(n), None), None)).collect();
+        let entries =
+            (0..count).map(|n| (format!("idp-{n}"), shown(&name(n), None), None)).collect();
         Self { entries, headings: &[], troubled: None }
     }
 
     /// Under three headings, and one in six under none.
     pub(super) fn in_categories(mut self) -> Self {
         self.headings = &HEADINGS;
-        let categories = [Some("state"), Some("bank"), None, Some("state"), Some("health"), Some("nobody knows it")];
-        for ((_, entry, _), category) in self.entries.iter_mut().zip(categories.into_iter().cycle()) {
+        let categories = [
+            Some("state"),
+            Some("bank"),
+            None,
+            Some("state"),
+            Some("health"),
+            Some("nobody knows it"),
+        ];
+        for ((_, entry, _), category) in self.entries.iter_mut().zip(categories.into_iter().cycle())
+        {
             entry.category = category.map(str::to_owned);
         }
         self
     }
 
     pub(super) fn without(mut self, name: &str, refusal: Refusal) -> Self {
-        self.entries.push((format!("not-{}", self.entries.len()), shown(name, None), Some(refusal)));
+        self.entries.push((
+            format!("not-{}", self.entries.len()),
+            shown(name, None),
+            Some(refusal),
+        ));
         self
     }
 
@@ -155,8 +174,9 @@ fn choices() -> Vec<(&'static str, ChoicePage)> {
     let whole = Asked::default();
     let category = |id: &str, page| Asked { category: Some(id.into()), page, ..Asked::default() };
     let many = Crowd::of(300).in_categories();
-    let closed = (0..40)
-        .fold(Crowd::of(2), |crowd, n| crowd.without(&format!("{} {n}", NAMES[n % NAMES.len()]), Refusal::NotForThisService));
+    let closed = (0..40).fold(Crowd::of(2), |crowd, n| {
+        crowd.without(&format!("{} {n}", NAMES[n % NAMES.len()]), Refusal::NotForThisService)
+    });
     let logo = Logo::new("image/png", b"a picture".to_vec());
     let mut with_logos = Crowd::of(3);
     with_logos.entries[1].1.logo = Some(logo);
@@ -170,8 +190,17 @@ fn choices() -> Vec<(&'static str, ChoicePage)> {
         ("choice-category-last", many.page(None, &category("bank", 3))),
         ("choice-300-last", Crowd::of(300).page(None, &Asked { page: 13, ..Asked::default() })),
         ("choice-mostly-closed", closed.page(None, &whole)),
-        ("choice-logos", ChoicePage { service_logo: Some("/assets/logo".into()), ..with_logos.page(None, &whole) }),
-        ("choice-search", ChoicePage { level: Level::Eidas3, ..Crowd::of(20).page(None, &search("  de LY ")) }),
+        (
+            "choice-logos",
+            ChoicePage {
+                service_logo: Some("/assets/logo".into()),
+                ..with_logos.page(None, &whole)
+            },
+        ),
+        (
+            "choice-search",
+            ChoicePage { level: Level::Eidas3, ..Crowd::of(20).page(None, &search("  de LY ")) },
+        ),
         ("choice-search-300", many.page(Some("idp-7"), &Asked { page: 2, ..search("a") })),
         ("choice-search-none", Crowd::of(20).page(None, &search("<i>zz"))),
     ]
@@ -217,7 +246,10 @@ fn unusual_consents() -> [ConsentPage; 3] {
             ..consent(Question::Consent)
         },
         ConsentPage {
-            claims: vec![claim(ClaimName::Gender, Some("male")), claim(ClaimName::Birthdate, Some("1962-08-00"))],
+            claims: vec![
+                claim(ClaimName::Gender, Some("male")),
+                claim(ClaimName::Birthdate, Some("1962-08-00")),
+            ],
             ..consent(Question::Consent)
         },
     ]
@@ -234,7 +266,9 @@ pub(super) fn error(code: ErrorCode) -> ErrorPage {
         claim: None,
         ways: vec![
             Way::TryAgain { href: format!("/api/v2/interaction/{HASH}") },
-            Way::BackToService(Leave::Link { href: "https://sp.example/cb?error=access_denied".into() }),
+            Way::BackToService(Leave::Link {
+                href: "https://sp.example/cb?error=access_denied".into(),
+            }),
         ],
         support_id: "7K3Q9WZX2M4T".into(),
         at: Timestamp::from_seconds(1_795_228_867),
@@ -243,12 +277,18 @@ pub(super) fn error(code: ErrorCode) -> ErrorPage {
 
 fn errors() -> Vec<(&'static str, ErrorPage)> {
     let here = format!("/api/v2/interaction/{HASH}");
-    let post = Leave::Post { action: "https://sp.example/cb".into(), fields: vec![Field::new("error", "access_denied")] };
+    let post = Leave::Post {
+        action: "https://sp.example/cb".into(),
+        fields: vec![Field::new("error", "access_denied")],
+    };
     vec![
         (
             "error-400",
             ErrorPage {
-                detail: Some(Detail { code: "Y030012".into(), line: "state is shorter than 32 characters (POST).".into() }),
+                detail: Some(Detail {
+                    code: "Y030012".into(),
+                    line: "state is shorter than 32 characters (POST).".into(),
+                }),
                 service: None,
                 ways: vec![],
                 ..error(ErrorCode::BadRequest)
@@ -271,7 +311,10 @@ fn errors() -> Vec<(&'static str, ErrorPage)> {
             ErrorPage {
                 provider: Some("Impôts".into()),
                 claim: Some(ClaimName::Birthplace),
-                ways: vec![Way::OtherProvider { href: here.clone() }, Way::BackToService(post.clone())],
+                ways: vec![
+                    Way::OtherProvider { href: here.clone() },
+                    Way::BackToService(post.clone()),
+                ],
                 ..error(ErrorCode::IdentityIncomplete)
             },
         ),
@@ -279,12 +322,18 @@ fn errors() -> Vec<(&'static str, ErrorPage)> {
             "error-blocked",
             ErrorPage {
                 provider: Some("Impôts".into()),
-                message: Some("Ce compte est en travaux jusqu’à lundi, 8 h. Vos données sont en sécurité.".into()),
+                message: Some(
+                    "Ce compte est en travaux jusqu’à lundi, 8 h. Vos données sont en sécurité."
+                        .into(),
+                ),
                 ways: vec![Way::OtherProvider { href: here.clone() }, Way::BackToService(post)],
                 ..error(ErrorCode::IdpBlocked)
             },
         ),
-        ("error-lost-cookie", ErrorPage { service: None, ways: vec![], ..error(ErrorCode::LoginOtherBrowser) }),
+        (
+            "error-lost-cookie",
+            ErrorPage { service: None, ways: vec![], ..error(ErrorCode::LoginOtherBrowser) },
+        ),
         (
             "error-answer",
             ErrorPage {
@@ -293,8 +342,14 @@ fn errors() -> Vec<(&'static str, ErrorPage)> {
                 ..error(ErrorCode::IdpStateUnusable)
             },
         ),
-        ("error-answer-alone", ErrorPage { service: None, ways: vec![], ..error(ErrorCode::IdpStateUnusable) }),
-        ("error-done", ErrorPage { ways: vec![Way::Continue { href: here }], ..error(ErrorCode::AlreadyDone) }),
+        (
+            "error-answer-alone",
+            ErrorPage { service: None, ways: vec![], ..error(ErrorCode::IdpStateUnusable) },
+        ),
+        (
+            "error-done",
+            ErrorPage { ways: vec![Way::Continue { href: here }], ..error(ErrorCode::AlreadyDone) },
+        ),
     ]
 }
 
@@ -315,7 +370,12 @@ fn sandbox() -> SandboxPage {
         action: "/sandbox/login".into(),
         hidden: vec![Field::new("csrf", "c")],
         persons: vec![
-            pick("angela", "Angela Claire Louise DUBOIS", Some("née le 24 août 1962 à Paris"), true),
+            pick(
+                "angela",
+                "Angela Claire Louise DUBOIS",
+                Some("née le 24 août 1962 à Paris"),
+                true,
+            ),
             pick("jean", "Jean MARTIN", Some("date de naissance présumée"), false),
             pick("mei", "Mei LIN", Some("née à l’étranger"), false),
         ],
@@ -324,8 +384,14 @@ fn sandbox() -> SandboxPage {
             pick("eidas2", "eidas2", None, false),
             pick("eidas3", "eidas3", None, false),
         ],
-        methods: vec![pick("pwd", "Mot de passe", None, true), pick("otp", "Code à usage unique", None, false)],
-        failures: vec![pick("none", "Rien : tout va bien", None, true), pick("denied", "La personne refuse", None, false)],
+        methods: vec![
+            pick("pwd", "Mot de passe", None, true),
+            pick("otp", "Code à usage unique", None, false),
+        ],
+        failures: vec![
+            pick("none", "Rien : tout va bien", None, true),
+            pick("denied", "La personne refuse", None, false),
+        ],
     }
 }
 
@@ -351,26 +417,41 @@ fn demo_signed_in(level: Level) -> DemoSignedIn {
     };
     DemoSignedIn {
         level,
-        claims: vec![fact("given_name", "Angela Claire Louise"), fact("family_name", "DUBOIS"), fact("birthdate", "1962-08-24")],
+        claims: vec![
+            fact("given_name", "Angela Claire Louise"),
+            fact("family_name", "DUBOIS"),
+            fact("birthdate", "1962-08-24"),
+        ],
         id_token: token(format!(
             "{{\n  \"iss\": \"https://hub.example/api/v2\",\n  \"sub\": \"{HASH}v1\",\n  \"acr\": \"{}\"\n}}",
             level.as_str()
         )),
-        userinfo: token(format!("{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}")),
+        userinfo: token(format!(
+            "{{\n  \"sub\": \"{HASH}v1\",\n  \"given_name\": \"Angela Claire Louise\"\n}}"
+        )),
         data_provider: Some("{\n  \"active\": true,\n  \"aud\": \"demo-data\"\n}".into()),
-        token_answer: format!("{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"),
+        token_answer: format!(
+            "{{\n  \"access_token\": \"{HASH}\",\n  \"token_type\": \"Bearer\",\n  \"expires_in\": 60\n}}"
+        ),
     }
 }
 
 fn log_out(service: Option<String>, provider: Option<String>) -> LogOutPage {
     let fields = vec![Field::new("csrf", "t0ken"), Field::new("state", "\"><script>")];
-    LogOutPage { fields, service: service.map(|name| (name, "https://sp.example/".into())), provider }
+    LogOutPage {
+        fields,
+        service: service.map(|name| (name, "https://sp.example/".into())),
+        provider,
+    }
 }
 
 fn notices() -> [Notice; 2] {
     let text = "Maintenance prévue ce soir de 22 h à 23 h.".to_owned();
     let link = Some("https://hub.example/status".to_owned());
-    [Notice { text: text.clone(), severity: Severity::Warning, link }, Notice { text, severity: Severity::Info, link: None }]
+    [
+        Notice { text: text.clone(), severity: Severity::Warning, link },
+        Notice { text, severity: Severity::Info, link: None },
+    ]
 }
 
 /// Every page and state, by name.
@@ -402,22 +483,36 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
         add(&format!("error-{}", code.entry().code), error(*code).render(chrome));
     }
     let provider = || "Impôts".to_owned();
-    let stages =
-        [Stage::Choosing, Stage::Away { provider: provider() }, Stage::Checking { provider: provider() }, Stage::Consent];
+    let stages = [
+        Stage::Choosing,
+        Stage::Away { provider: provider() },
+        Stage::Checking { provider: provider() },
+        Stage::Consent,
+    ];
     for (n, stage) in stages.into_iter().enumerate() {
         add(&format!("progress-{n}"), progress(stage).render(chrome));
     }
     let fields = vec![Field::new("code", "abc"), Field::new("state", "\"><script>")];
     let service = "Mairie de Saint-Étienne".to_owned();
-    add("form-post", FormPostPage { action: "https://sp.example/cb".into(), fields, service: service.clone() }.render(chrome));
+    add(
+        "form-post",
+        FormPostPage { action: "https://sp.example/cb".into(), fields, service: service.clone() }
+            .render(chrome),
+    );
     add("log-out", log_out(None, Some(provider())).render(chrome));
     add("log-out-nobody", log_out(None, None).render(chrome));
     add("log-out-asked", log_out(Some(service.clone()), Some(provider())).render(chrome));
     add("logged-out", LoggedOutPage::default().render(chrome));
     let way = Some(Way::BackToService(Leave::Link { href: "https://sp.example/".into() }));
-    add("logged-out-back", LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome));
+    add(
+        "logged-out-back",
+        LoggedOutPage { service: Some(service), way, unreached: Some(provider()) }.render(chrome),
+    );
     add("sandbox", sandbox().render(chrome));
-    let down = SignInTrouble::Failed { code: ErrorCode::IdpUnreachable, support_id: "7K3Q9WZX2M4T".into() };
+    let down = SignInTrouble::Failed {
+        code: ErrorCode::IdpUnreachable,
+        support_id: "7K3Q9WZX2M4T".into(),
+    };
     let troubles = [
         SignInTrouble::Empty,
         SignInTrouble::Wrong,
@@ -432,7 +527,13 @@ pub(super) fn all(chrome: &Chrome<'_>) -> Vec<(String, String)> {
     add("demo-signed-in", demo_signed_in(Level::Eidas1).render(chrome));
     add("demo-signed-in-sealed", demo_signed_in(Level::Eidas2).render(chrome));
     let description = Some("The user's authentication was aborted.".to_owned());
-    add("demo-error", DemoError::Returned { error: "access_denied".into(), description }.render(chrome));
-    add("demo-refused", DemoError::Refused { reason: "The ID token names another issuer.".into() }.render(chrome));
+    add(
+        "demo-error",
+        DemoError::Returned { error: "access_denied".into(), description }.render(chrome),
+    );
+    add(
+        "demo-refused",
+        DemoError::Refused { reason: "The ID token names another issuer.".into() }.render(chrome),
+    );
     pages
 }

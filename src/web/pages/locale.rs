@@ -47,7 +47,9 @@ fn by_weight(accept_language: &str) -> impl Iterator<Item = &str> {
         .take(MOST_RANGES)
         .filter_map(|range| match range.split_once(';') {
             None => Some((range.trim(), 1.0)),
-            Some((tag, weight)) => Some((tag.trim(), weight.trim().strip_prefix("q=")?.parse().ok()?)),
+            Some((tag, weight)) => {
+                Some((tag.trim(), weight.trim().strip_prefix("q=")?.parse().ok()?))
+            }
         })
         .filter(|(_, weight)| (0.001..=1.0).contains(weight))
         .collect();
@@ -91,7 +93,10 @@ impl Locale {
     #[must_use]
     pub fn pick(self, by_language: &BTreeMap<String, String>) -> &str {
         let of = |locale: Self| by_language.get(locale.0.language.as_str());
-        of(self).or_else(|| of(Self::default())).or_else(|| by_language.values().next()).map_or("", String::as_str)
+        of(self)
+            .or_else(|| of(Self::default()))
+            .or_else(|| by_language.values().next())
+            .map_or("", String::as_str)
     }
 
     /// The text of a key. A key that exists nowhere comes back as itself; a test proves that there is none.
@@ -133,7 +138,11 @@ impl Locale {
     }
 
     /// The text of a key with several values in it, numbers among them.
-    pub(super) fn filled<const N: usize>(self, key: &str, values: [(&'static str, FluentValue<'_>); N]) -> String {
+    pub(super) fn filled<const N: usize>(
+        self,
+        key: &str,
+        values: [(&'static str, FluentValue<'_>); N],
+    ) -> String {
         self.format(key, Some(&HashMap::from(values)))
     }
 
@@ -161,7 +170,10 @@ impl Locale {
 
     /// Date and time of day, to the second, in UTC.
     pub(super) fn moment(self, at: Timestamp) -> String {
-        let Some(at) = i64::try_from(at.seconds()).ok().and_then(|seconds| DateTime::from_timestamp(seconds, 0)) else {
+        let Some(at) = i64::try_from(at.seconds())
+            .ok()
+            .and_then(|seconds| DateTime::from_timestamp(seconds, 0))
+        else {
             return at.seconds().to_string();
         };
         let date = FluentValue::from(self.date(&at.format("%Y-%m-%d").to_string()));
@@ -171,8 +183,8 @@ impl Locale {
 }
 
 const MONTHS: [&str; 12] = [
-    "month-1", "month-2", "month-3", "month-4", "month-5", "month-6", "month-7", "month-8", "month-9", "month-10", "month-11",
-    "month-12",
+    "month-1", "month-2", "month-3", "month-4", "month-5", "month-6", "month-7", "month-8",
+    "month-9", "month-10", "month-11", "month-12",
 ];
 
 #[cfg(test)]
@@ -198,7 +210,11 @@ mod tests {
             (&["\u{0}", ""], Some("en"), "en"),
         ] {
             let ui_locales: Vec<String> = ui_locales.iter().map(ToString::to_string).collect();
-            assert_eq!(negotiate(&ui_locales, accept_language).to_string(), expected, "{ui_locales:?} {accept_language:?}");
+            assert_eq!(
+                negotiate(&ui_locales, accept_language).to_string(),
+                expected,
+                "{ui_locales:?} {accept_language:?}"
+            );
         }
     }
 
@@ -216,12 +232,17 @@ mod tests {
         ] {
             assert_eq!(locale(tag).date(date), expected);
         }
-        assert_eq!(locale("en").moment(Timestamp::from_seconds(86_399)), "1 January 1970 at 23:59:59 (UTC)");
+        assert_eq!(
+            locale("en").moment(Timestamp::from_seconds(86_399)),
+            "1 January 1970 at 23:59:59 (UTC)"
+        );
     }
 
     #[test]
     fn names_by_language_fall_back_to_the_default_language() {
-        let names = |pairs: &[(&str, &str)]| pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect();
+        let names = |pairs: &[(&str, &str)]| {
+            pairs.iter().map(|(k, v)| (k.to_string(), v.to_string())).collect()
+        };
         assert_eq!(locale("en").pick(&names(&[("en", "Taxes"), ("fr", "Impôts")])), "Taxes");
         assert_eq!(locale("en").pick(&names(&[("br", "Tailhoù"), ("fr", "Impôts")])), "Impôts");
         assert_eq!(locale("en").pick(&names(&[("br", "Tailhoù")])), "Tailhoù");

@@ -36,11 +36,17 @@ impl From<&theme::Theme> for Theme {
 impl Default for Theme {
     fn default() -> Self {
         let name = |language: &str| (language.to_owned(), "Passerelle".to_owned());
-        let accent = |background: &str, text: &str| Accent { background: background.to_owned(), text: text.to_owned() };
+        let accent = |background: &str, text: &str| Accent {
+            background: background.to_owned(),
+            text: text.to_owned(),
+        };
         Self {
             name: BTreeMap::from(["fr", "en"].map(name)),
             logo: None,
-            accent: Accents { light: accent("#0b4f8a", "#ffffff"), dark: accent("#8cc4ff", "#0a1a2b") },
+            accent: Accents {
+                light: accent("#0b4f8a", "#ffffff"),
+                dark: accent("#8cc4ff", "#0a1a2b"),
+            },
             footer: Vec::new(),
         }
     }
@@ -53,7 +59,10 @@ mod tests {
 
     #[test]
     fn the_default_is_the_built_in_theme() {
-        assert_eq!(theme::built_in(&mut Vec::new()).as_ref().map(Theme::from), Some(Theme::default()));
+        assert_eq!(
+            theme::built_in(&mut Vec::new()).as_ref().map(Theme::from),
+            Some(Theme::default())
+        );
     }
 
     #[test]
@@ -70,6 +79,9 @@ mod tests {
         assert_eq!(card, "#ffffff");
         assert!(style.contains("--card:#fff;") && style.contains(&format!("--ground:{page};")));
         let [card, page] = theme::DARK_GROUNDS;
-        assert!(style.contains(&format!("--card:{card};")) && style.contains(&format!("--ground:{page};")));
+        assert!(
+            style.contains(&format!("--card:{card};"))
+                && style.contains(&format!("--ground:{page};"))
+        );
     }
 }

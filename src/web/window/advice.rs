@@ -5,16 +5,26 @@ use crate::protocol::catalogue::{ErrorCode as E, Fault, Mender};
 pub(super) fn of(code: E) -> &'static str {
     let entry = code.entry();
     match code {
-        E::UserCancelled | E::UserRefusedConsent | E::IdpDenied => "Nothing is broken: the person said no. They may try again.",
-        E::LoginUnknown | E::LoginOtherBrowser | E::StateUnknown | E::StepOutOfOrder | E::AlreadyDone => {
+        E::UserCancelled | E::UserRefusedConsent | E::IdpDenied => {
+            "Nothing is broken: the person said no. They may try again."
+        }
+        E::LoginUnknown
+        | E::LoginOtherBrowser
+        | E::StateUnknown
+        | E::StepOutOfOrder
+        | E::AlreadyDone => {
             "The page was not the browser's newest, or came from another browser. Have the person begin again at the service. \
              If many report it, look whether something between them and the hub drops cookies or keeps pages."
         }
-        E::LoginExpired => "The person took longer than lifetimes.login_seconds allows. Have them begin again at the service.",
+        E::LoginExpired => {
+            "The person took longer than lifetimes.login_seconds allows. Have them begin again at the service."
+        }
         E::IdpBlocked | E::IdpBlockedForService => {
             "A kill switch of yours is in force: `passerelle idp list` says whose, why and until when."
         }
-        E::IdpOff | E::IdpUnknown => "The connector's file is gone, or says enabled = false. Have the person take another one.",
+        E::IdpOff | E::IdpUnknown => {
+            "The connector's file is gone, or says enabled = false. Have the person take another one."
+        }
         E::GateClosed | E::AcrTooLow | E::AcrNotRequired => {
             "The service does not accept this identity provider, or asks for a higher level than it gives: \
              `passerelle acr explain --sp … --idp … --acr …` says what is asked and given."
@@ -29,7 +39,11 @@ pub(super) fn of(code: E) -> &'static str {
              operators make it heed prompt=login for this client; until then logins that demand a fresh one fail there \
              (docs/checking-a-connector.md). A single case may be a browser that changed the request."
         }
-        E::RegisterAnswer | E::RegisterNotFound | E::RegisterSeveral | E::RegisterDeceased | E::RegisterRefused => {
+        E::RegisterAnswer
+        | E::RegisterNotFound
+        | E::RegisterSeveral
+        | E::RegisterDeceased
+        | E::RegisterRefused => {
             "The register does not confirm the person as the identity provider names them. `passerelle register lookup` asks it \
              again; a wrong name or date is corrected at the identity provider, or at the register."
         }
@@ -40,13 +54,17 @@ pub(super) fn of(code: E) -> &'static str {
             "The identity provider sent too little, or something malformed; the program's log names the claim by this support \
              id. Compare the connector's [mapping] with what was agreed (docs/claim-mapping.md)."
         }
-        E::StoreFull | E::Busy => "The hub is at a limit of yours: see the store and [limits] of passerelle.toml.",
+        E::StoreFull | E::Busy => {
+            "The hub is at a limit of yours: see the store and [limits] of passerelle.toml."
+        }
         E::NetworkCrowded => {
             "A client in this network begins logins that no browser opens, and room is short: docs/limits.md says how it is shared. \
              Stop the flood at the proxy, or raise limits.logins and limits.login_bytes if memory allows."
         }
         E::StoreUnavailable => "The store does not answer: see /readyz.",
-        E::AuditUnwritable => "The audit log can't be written, and audit.when_full = \"stop\": see /readyz and docs/audit.md.",
+        E::AuditUnwritable => {
+            "The audit log can't be written, and audit.when_full = \"stop\": see /readyz and docs/audit.md."
+        }
         E::Interrupted | E::ShuttingDown => {
             "The hub was restarted, or a step of it died, while this login was under way. Have \
              the person begin again; if the hub was not restarted, look in the program's log."
@@ -89,8 +107,12 @@ pub(super) fn of(code: E) -> &'static str {
             (Mender::Operator, Fault::Hub) => {
                 "The hub is at fault: the program's log has the cause by this support id. If it comes again, report it."
             }
-            (Mender::Operator, _) => "It is yours to mend: the program's log has the cause by this support id.",
-            (Mender::IdentityProvider, _) => "Tell the identity provider's operators the time and the code.",
+            (Mender::Operator, _) => {
+                "It is yours to mend: the program's log has the cause by this support id."
+            }
+            (Mender::IdentityProvider, _) => {
+                "Tell the identity provider's operators the time and the code."
+            }
             (Mender::User, _) => "The person can mend it: have them begin again at the service.",
         },
     }
@@ -104,7 +126,11 @@ mod tests {
     fn there_is_something_to_do_about_every_code() {
         for code in E::ALL {
             let advice = of(*code);
-            assert!(advice.len() > 30 && advice.ends_with('.') && !advice.contains("  "), "{}: {advice}", code.entry().code);
+            assert!(
+                advice.len() > 30 && advice.ends_with('.') && !advice.contains("  "),
+                "{}: {advice}",
+                code.entry().code
+            );
         }
     }
 }

@@ -58,8 +58,12 @@ impl Entrance {
         if !matches!(site, None | Some(b"same-origin" | b"none")) {
             return false;
         }
-        let sent = headers.get_all(COOKIE).filter_map(|value| value.to_str().ok()).flat_map(|value| value.split(';'));
-        sent.filter_map(|pair| pair.trim().split_once('=')).any(|(name, value)| name == NAME && self.is_good(value))
+        let sent = headers
+            .get_all(COOKIE)
+            .filter_map(|value| value.to_str().ok())
+            .flat_map(|value| value.split(';'));
+        sent.filter_map(|pair| pair.trim().split_once('='))
+            .any(|(name, value)| name == NAME && self.is_good(value))
     }
 
     fn is_good(&self, value: &str) -> bool {
@@ -71,21 +75,30 @@ impl Entrance {
 
     fn mac(&self, end: u64) -> String {
         let round = self.round.load(Ordering::SeqCst);
-        let parts: [&[u8]; 3] = [b"the operator's window", &end.to_be_bytes(), &round.to_be_bytes()];
+        let parts: [&[u8]; 3] =
+            [b"the operator's window", &end.to_be_bytes(), &round.to_be_bytes()];
         digest::base64url(&digest::hmac_parts(&self.key, &parts))
     }
 }
 
 fn built(value: String, life: Duration) -> Cookie<'static> {
     let age = CookieDuration::try_from(life).unwrap_or(CookieDuration::ZERO);
-    Cookie::build(NAME, value).path(PATH).http_only(true).same_site(SameSite::Strict).max_age(age).finish()
+    Cookie::build(NAME, value)
+        .path(PATH)
+        .http_only(true)
+        .same_site(SameSite::Strict)
+        .max_age(age)
+        .finish()
 }
 
 /// Where the form may lead: a page of the window, never another site.
 #[must_use]
 pub fn destination(asked: &str) -> &str {
-    let is_plain = asked.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'-' | b'_'));
-    let is_window = asked.strip_prefix("/admin/").is_some_and(|rest| !rest.starts_with('/') && rest.len() <= 64);
+    let is_plain =
+        asked.bytes().all(|c| c.is_ascii_alphanumeric() || matches!(c, b'/' | b'-' | b'_'));
+    let is_window = asked
+        .strip_prefix("/admin/")
+        .is_some_and(|rest| !rest.starts_with('/') && rest.len() <= 64);
     if is_plain && is_window { asked } else { "/admin/" }
 }
 
@@ -105,8 +118,9 @@ mod tests {
     }
 
     fn headers(pairs: &[(&'static str, &str)]) -> HeaderMap {
-        let header =
-            |(name, value): &(&'static str, &str)| (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap());
+        let header = |(name, value): &(&'static str, &str)| {
+            (HeaderName::from_static(name), HeaderValue::from_str(value).unwrap())
+        };
         pairs.iter().map(header).collect()
     }
 
@@ -138,8 +152,17 @@ mod tests {
         let value = entrance.cookie().value().to_owned();
         let (end, mac) = value.split_once('.').unwrap();
         let later = end.parse::<u64>().unwrap() + 3600;
-        for forged in [format!("{later}.{mac}"), format!("{end}."), end.to_owned(), format!(".{mac}"), String::new()] {
-            assert!(!entrance.admits(&headers(&[("cookie", &format!("{NAME}={forged}"))])), "{forged}");
+        for forged in [
+            format!("{later}.{mac}"),
+            format!("{end}."),
+            end.to_owned(),
+            format!(".{mac}"),
+            String::new(),
+        ] {
+            assert!(
+                !entrance.admits(&headers(&[("cookie", &format!("{NAME}={forged}"))])),
+                "{forged}"
+            );
         }
     }
 
@@ -147,8 +170,14 @@ mod tests {
     fn a_request_that_another_site_begins_is_not_let_in_with_the_cookie() {
         let (entrance, _) = entrance();
         let cookie = format!("{NAME}={}", entrance.cookie().value());
-        for (site, admitted) in [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false)] {
-            assert_eq!(entrance.admits(&headers(&[("cookie", &cookie), ("sec-fetch-site", site)])), admitted, "{site}");
+        for (site, admitted) in
+            [("same-origin", true), ("none", true), ("same-site", false), ("cross-site", false)]
+        {
+            assert_eq!(
+                entrance.admits(&headers(&[("cookie", &cookie), ("sec-fetch-site", site)])),
+                admitted,
+                "{site}"
+            );
         }
     }
 

@@ -106,11 +106,21 @@ impl Window {
             identity_provider: told.identity_provider().map(|id| self.identity_provider(id)),
             level_asked: level(&told, |name| name == Name::AuthorizationReceived),
             level_obtained: level(&told, |name| {
-                matches!(name, Name::CallbackAccepted | Name::SessionReused | Name::CodeIssued | Name::TokenIssued)
+                matches!(
+                    name,
+                    Name::CallbackAccepted
+                        | Name::SessionReused
+                        | Name::CodeIssued
+                        | Name::TokenIssued
+                )
             }),
             began: in_rfc3339(began),
             last: in_rfc3339(last),
-            refusal: told.refusal().filter(|_| told.stage != Stage::Granted).and_then(|moment| moment.code).map(refusal),
+            refusal: told
+                .refusal()
+                .filter(|_| told.stage != Stage::Granted)
+                .and_then(|moment| moment.code)
+                .map(refusal),
             events: told.moments.iter().map(|moment| event(moment, began)).collect(),
             left_out: told.left_out,
             beginning_known: told.is_whole(),

@@ -24,7 +24,11 @@ pub(super) fn login(told: &LoginTold, nonce: &str) -> String {
 }
 
 pub(super) fn not_found(code: ErrorCode, nonce: &str) -> String {
-    draw(&NotFoundPage { nonce, entry: code.entry(), is_malformed: code == ErrorCode::SupportIdMalformed })
+    draw(&NotFoundPage {
+        nonce,
+        entry: code.entry(),
+        is_malformed: code == ErrorCode::SupportIdMalformed,
+    })
 }
 
 /// `refused` of a token that was sent.
@@ -34,7 +38,9 @@ pub(in crate::web) fn sign_in(next: &str, refused: Option<ErrorCode>, nonce: &st
 
 fn draw(template: &impl Template) -> String {
     // Only a formatter of ours could fail.
-    template.render().unwrap_or_else(|error| format!("<!doctype html><title>Y000500</title><p>Y000500: {error}"))
+    template
+        .render()
+        .unwrap_or_else(|error| format!("<!doctype html><title>Y000500</title><p>Y000500: {error}"))
 }
 
 const fn platform(platform: Platform) -> &'static str {
@@ -86,7 +92,10 @@ impl OverviewPage<'_> {
         match row.standing() {
             ConnectorStanding::Well => "",
             ConnectorStanding::Down => " ill",
-            ConnectorStanding::Failing | ConnectorStanding::Tried | ConnectorStanding::Off | ConnectorStanding::Blocked => " odd",
+            ConnectorStanding::Failing
+            | ConnectorStanding::Tried
+            | ConnectorStanding::Off
+            | ConnectorStanding::Blocked => " odd",
         }
     }
 }
@@ -99,15 +108,24 @@ impl ConnectorRow {
     /// The calls of the last minute.
     fn calls(&self) -> String {
         let Some(health) = &self.health else { return String::new() };
-        let within = health.p99_seconds.map(|seconds| format!(", 99 % within {seconds:.3} s")).unwrap_or_default();
+        let within = health
+            .p99_seconds
+            .map(|seconds| format!(", 99 % within {seconds:.3} s"))
+            .unwrap_or_default();
         format!("{:.0} % failed{within}", health.failure_ratio * 100.0)
     }
 
     /// Why calls failed in the last minute, and how far its clock is away.
     fn findings(&self) -> String {
         let Some(health) = &self.health else { return String::new() };
-        let mut told: Vec<String> = health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect();
-        told.extend(health.skew_seconds.filter(|skew| skew.abs() > 2).map(|skew| format!("its clock is {skew:+} s away")));
+        let mut told: Vec<String> =
+            health.reasons.iter().map(|(code, count)| format!("{code} ×{count}")).collect();
+        told.extend(
+            health
+                .skew_seconds
+                .filter(|skew| skew.abs() > 2)
+                .map(|skew| format!("its clock is {skew:+} s away")),
+        );
         if told.is_empty() { "none".to_owned() } else { told.join(", ") }
     }
 }

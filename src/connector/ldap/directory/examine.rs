@@ -19,12 +19,20 @@ const PERSONS: i32 = 20;
 
 impl Directory {
     /// Looks at everything that a sign-in would need. `subject` is the attribute that names a person for ever.
-    pub async fn examine(self: &Arc<Self>, examination: &Examination, subject: &str, now: Timestamp) -> Vec<Finding> {
+    pub async fn examine(
+        self: &Arc<Self>,
+        examination: &Examination,
+        subject: &str,
+        now: Timestamp,
+    ) -> Vec<Finding> {
         let mut findings = Vec::new();
         let (directory, to) = (Arc::clone(self), Arc::clone(self));
         match timely(async move { directory.certificate().await }).await {
             Ok(shown) => {
-                findings.push(Finding::ok("reachable", format!("{} answers", self.url.host_str().unwrap_or_default())));
+                findings.push(Finding::ok(
+                    "reachable",
+                    format!("{} answers", self.url.host_str().unwrap_or_default()),
+                ));
                 findings.push(self.secured(shown.as_ref(), now));
             }
             Err(fault) => {
@@ -42,26 +50,38 @@ impl Directory {
 
     async fn certificate(&self) -> Result<Option<PeerCertificate>, ConnectorFault> {
         let mut ldap = self.connect().await?;
-        Ok(ldap.get_peer_certificate().await.map_err(|error| fault_of(&error))?.map(PeerCertificate))
+        Ok(ldap
+            .get_peer_certificate()
+            .await
+            .map_err(|error| fault_of(&error))?
+            .map(PeerCertificate))
     }
 
     fn secured(&self, shown: Option<&PeerCertificate>, now: Timestamp) -> Finding {
         if self.url.scheme() == "ldap" && !self.starttls {
-            let what = "there is no TLS: every password goes in the clear, to whoever is on the way";
-            return Finding::warning("certificate", what, "use ldaps, or starttls = true; plain ldap is for tests");
+            let what =
+                "there is no TLS: every password goes in the clear, to whoever is on the way";
+            return Finding::warning(
+                "certificate",
+                what,
+                "use ldaps, or starttls = true; plain ldap is for tests",
+            );
         }
         connection::certificate(shown, now)
     }
 
     async fn looked(&self) -> Result<Seen, ConnectorFault> {
         let mut ldap = self.as_account().await?;
-        let base = search(&mut ldap, &self.base_dn, Scope::Base, "(objectClass=*)", &["1.1".to_owned()]).await?;
+        let base =
+            search(&mut ldap, &self.base_dn, Scope::Base, "(objectClass=*)", &["1.1".to_owned()])
+                .await?;
         // Of anybody, so what was typed is not escaped here: the star stands for every name.
         let anybody = self.filter.replace(USERNAME, "*");
         let persons = match ldap3::parse_filter(&anybody) {
-            Ok(_) if base.result == code::SUCCESS => {
-                Some(search(&mut ldap, &self.base_dn, Scope::Subtree, &anybody, &self.attributes).await?)
-            }
+            Ok(_) if base.result == code::SUCCESS => Some(
+                search(&mut ldap, &self.base_dn, Scope::Subtree, &anybody, &self.attributes)
+                    .await?,
+            ),
             _ => None,
         };
         Ok(Seen { base, persons })
@@ -91,7 +111,9 @@ impl Directory {
 async fn timely<T: Send + 'static>(
     conversation: impl Future<Output = Result<T, ConnectorFault>> + Send + 'static,
 ) -> Result<T, ConnectorFault> {
-    tokio::time::timeout(CallLimits::DEFAULT.whole, apart(conversation)).await.unwrap_or_else(|_| Err(late()))
+    tokio::time::timeout(CallLimits::DEFAULT.whole, apart(conversation))
+        .await
+        .unwrap_or_else(|_| Err(late()))
 }
 
 struct Found {
@@ -105,10 +127,19 @@ struct Seen {
     persons: Option<Found>,
 }
 
-async fn search(ldap: &mut Ldap, base: &str, scope: Scope, filter: &str, asked: &[String]) -> Result<Found, ConnectorFault> {
+async fn search(
+    ldap: &mut Ldap,
+    base: &str,
+    scope: Scope,
+    filter: &str,
+    asked: &[String],
+) -> Result<Found, ConnectorFault> {
     let seconds = i32::try_from(CallLimits::DEFAULT.whole.as_secs()).unwrap_or(i32::MAX);
     ldap.with_search_options(SearchOptions::new().sizelimit(PERSONS).timelimit(seconds));
-    let mut stream = ldap.streaming_search(base, scope, filter, asked.to_vec()).await.map_err(|error| fault_of(&error))?;
+    let mut stream = ldap
+        .streaming_search(base, scope, filter, asked.to_vec())
+        .await
+        .map_err(|error| fault_of(&error))?;
     let mut entries = Vec::new();
     while let Some(item) = stream.next().await.map_err(|error| fault_of(&error))? {
         let is_entry = |item: &ResultEntry| !item.is_ref() && !item.is_intermediate();
@@ -141,7 +172,9 @@ impl Seen {
                 Finding::fault("filter", "it would find nobody, whatever was typed", mend)
             }
             (code::SUCCESS, count) => Finding::ok("filter", format!("it can find {count} entries")),
-            (code::SIZE_LIMIT_EXCEEDED, _) => Finding::ok("filter", format!("it can find {PERSONS} entries and more")),
+            (code::SIZE_LIMIT_EXCEEDED, _) => {
+                Finding::ok("filter", format!("it can find {PERSONS} entries and more"))
+            }
             (other, _) => of_fault("filter", &answered("the search", other)),
         });
         if !persons.entries.is_empty() {
@@ -154,16 +187,31 @@ impl Seen {
 /// Which attributes those who were found have.
 fn read(entries: &[SearchEntry], attributes: &[String], subject: &str) -> Vec<Finding> {
     let values = |entry: &SearchEntry, name: &str| {
-        let text = entry.attrs.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, all)| all.len());
-        let binary = entry.bin_attrs.iter().filter(|(key, _)| key.eq_ignore_ascii_case(name)).map(|(_, all)| all.len());
+        let text = entry
+            .attrs
+            .iter()
+            .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, all)| all.len());
+        let binary = entry
+            .bin_attrs
+            .iter()
+            .filter(|(key, _)| key.eq_ignore_ascii_case(name))
+            .map(|(_, all)| all.len());
         text.chain(binary).sum::<usize>()
     };
     let without = entries.iter().filter(|entry| values(entry, subject) != 1).count();
     let mut findings = vec![if without == 0 {
         Finding::ok("subject", format!("each of them has one {subject}"))
     } else {
-        let what = format!("{without} of the first {} have no {subject}, or several, and can't sign in", entries.len());
-        Finding::fault("subject", what, "write an attribute that each person has once, and that the account may read")
+        let what = format!(
+            "{without} of the first {} have no {subject}, or several, and can't sign in",
+            entries.len()
+        );
+        Finding::fault(
+            "subject",
+            what,
+            "write an attribute that each person has once, and that the account may read",
+        )
     }];
     let nobody: Vec<&str> = attributes
         .iter()
@@ -172,7 +220,11 @@ fn read(entries: &[SearchEntry], attributes: &[String], subject: &str) -> Vec<Fi
         .collect();
     if !nobody.is_empty() {
         let what = format!("none of the first {} has {}", entries.len(), nobody.join(", "));
-        findings.push(Finding::warning("attributes", what, "is it written as the directory does, and may the account read it?"));
+        findings.push(Finding::warning(
+            "attributes",
+            what,
+            "is it written as the directory does, and may the account read it?",
+        ));
     }
     findings
 }

@@ -19,7 +19,10 @@ async fn strangers_neither_lock_a_directory_account_nor_keep_its_person_out() {
     }
     let as_ada = |said: &Said| matches!(said, Said::Bind { dn, .. } if dn == ADA);
     let failed = world.directory.said().iter().filter(|said| as_ada(said)).count();
-    assert_eq!(failed, 3, "1024 tries from 256 networks, and the fifth failure would lock the account");
+    assert_eq!(
+        failed, 3,
+        "1024 tries from 256 networks, and the fifth failure would lock the account"
+    );
     accepted(from([203, 0, 113, 200], "right").await);
     // One network alone leaves room for her in a network that is new.
     for _ in 0..40 {
@@ -76,7 +79,8 @@ async fn wrong_passwords_do_not_close_a_private_network() {
     for address in [[127, 0, 0, 1], [10, 1, 2, 3]] {
         for name in 0..40 {
             let state = world.connector.env.entropy().token();
-            let outcome = world.sign_in_from(address, &state, &format!("made up {name}"), "wrong").await;
+            let outcome =
+                world.sign_in_from(address, &state, &format!("made up {name}"), "wrong").await;
             assert_eq!(outcome, Ok(SignedIn::No), "{address:?} {name}");
         }
     }
@@ -91,7 +95,8 @@ async fn own_sign_ins_between_guesses_at_other_accounts_allow_no_more_guesses() 
         world.directory.script.lock().unwrap().found.clone_from(&ada);
         accepted(world.sign_in(&format!("ada by spelling {}", name.min(10)), "right").await);
         world.directory.script.lock().unwrap().found = vec![];
-        judged += u32::from(world.sign_in(&format!("made up {name}"), "wrong").await == Ok(SignedIn::No));
+        judged +=
+            u32::from(world.sign_in(&format!("made up {name}"), "wrong").await == Ok(SignedIn::No));
     }
     assert_eq!(judged, 20);
 }

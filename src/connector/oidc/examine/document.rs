@@ -13,7 +13,12 @@ const OPEN: &str = "is not announced, which says nothing";
 const REPEATED_VALUES: usize = 40;
 const REPEATED_CHARS: usize = 64;
 
-pub(super) fn look(members: &Map<String, Value>, kind: &OidcKind, levels: &Agreement, examination: &Examination) -> Vec<Finding> {
+pub(super) fn look(
+    members: &Map<String, Value>,
+    kind: &OidcKind,
+    levels: &Agreement,
+    examination: &Examination,
+) -> Vec<Finding> {
     let document = Document(members);
     vec![
         document.pkce(),
@@ -47,7 +52,8 @@ impl<'a> Document<'a> {
     }
 
     fn issuer_parameter(&self) -> Finding {
-        let announced = self.0.get("authorization_response_iss_parameter_supported").and_then(Value::as_bool);
+        let announced =
+            self.0.get("authorization_response_iss_parameter_supported").and_then(Value::as_bool);
         Finding::ok(
             "iss-parameter",
             match announced {
@@ -63,7 +69,11 @@ impl<'a> Document<'a> {
         match self.list("response_modes_supported") {
             Some(modes) if !modes.contains(&"query") => {
                 let mend = "have the response mode query allowed for this client";
-                Finding::fault("response-mode", "answers in the query are not announced, and the hub reads no others", mend)
+                Finding::fault(
+                    "response-mode",
+                    "answers in the query are not announced, and the hub reads no others",
+                    mend,
+                )
             }
             // Discovery 1.0, 3: the default is query and fragment.
             Some(_) | None => Finding::ok("response-mode", "answers come in the query"),
@@ -77,7 +87,9 @@ impl<'a> Document<'a> {
             UpstreamAuthMethod::PrivateKeyJwt => "private_key_jwt",
         };
         // Discovery 1.0, 3: the default is client_secret_basic.
-        let methods = self.list("token_endpoint_auth_methods_supported").unwrap_or_else(|| vec!["client_secret_basic"]);
+        let methods = self
+            .list("token_endpoint_auth_methods_supported")
+            .unwrap_or_else(|| vec!["client_secret_basic"]);
         if methods.contains(&ours) {
             return Finding::ok("authentication-method", format!("{ours} is announced"));
         }
@@ -90,7 +102,9 @@ impl<'a> Document<'a> {
         match self.list("id_token_signing_alg_values_supported") {
             Some(algs) if !algs.contains(&alg) => Finding::warning(
                 "signing-algorithm",
-                format!("ID tokens signed with {alg} are not announced, and no others are believed"),
+                format!(
+                    "ID tokens signed with {alg} are not announced, and no others are believed"
+                ),
                 "write id_token_signed_response_alg as it is registered there",
             ),
             Some(_) => Finding::ok("signing-algorithm", format!("{alg} is announced")),
@@ -116,11 +130,18 @@ impl<'a> Document<'a> {
     fn unlisted_levels(&self, levels: &Agreement) -> Option<Finding> {
         levels.assumed?;
         let values = self.list("acr_values_supported");
-        let unlisted: Vec<&str> = values.iter().flatten().copied().filter(|value| levels.refuses_value(value)).collect();
-        let returns_acr = self.list("claims_supported").is_some_and(|claims| claims.contains(&"acr"));
+        let unlisted: Vec<&str> =
+            values.iter().flatten().copied().filter(|value| levels.refuses_value(value)).collect();
+        let returns_acr =
+            self.list("claims_supported").is_some_and(|claims| claims.contains(&"acr"));
         let announced = match (&values, unlisted.is_empty()) {
-            (Some(_), false) => format!("the acr values {}, which the [acr] table does not list", repeated(&unlisted)),
-            (None, _) if returns_acr && levels.values.is_empty() => "that it returns acr, and the file has no [acr] table".into(),
+            (Some(_), false) => format!(
+                "the acr values {}, which the [acr] table does not list",
+                repeated(&unlisted)
+            ),
+            (None, _) if returns_acr && levels.values.is_empty() => {
+                "that it returns acr, and the file has no [acr] table".into()
+            }
             _ => return None,
         };
         let what = format!(
@@ -133,35 +154,56 @@ impl<'a> Document<'a> {
 
     fn levels(&self, levels: &Agreement) -> Finding {
         if levels.ignores_acr {
-            return Finding::ok("acr", "a returned acr is ignored (ignore_acr): every answer counts as assumed_level");
+            return Finding::ok(
+                "acr",
+                "a returned acr is ignored (ignore_acr): every answer counts as assumed_level",
+            );
         }
         if let Some(finding) = self.unlisted_levels(levels) {
             return finding;
         }
-        let sent: Vec<&str> = levels.values.values().filter_map(|values| Some(values.first()?.as_str())).collect();
-        let Some(announced) = self.list("acr_values_supported") else { return Finding::ok("acr", format!("acr {OPEN}")) };
+        let sent: Vec<&str> =
+            levels.values.values().filter_map(|values| Some(values.first()?.as_str())).collect();
+        let Some(announced) = self.list("acr_values_supported") else {
+            return Finding::ok("acr", format!("acr {OPEN}"));
+        };
         let missing = absent(sent.iter().copied(), &announced);
         let announced = repeated(&announced);
         if missing.is_empty() {
-            return Finding::ok("acr", format!("every acr value that is asked for is announced; announced are: {announced}"));
+            return Finding::ok(
+                "acr",
+                format!(
+                    "every acr value that is asked for is announced; announced are: {announced}"
+                ),
+            );
         }
-        let mend = format!("write the identity provider's own values into the [acr] table; it announces: {announced}");
+        let mend = format!(
+            "write the identity provider's own values into the [acr] table; it announces: {announced}"
+        );
         Finding::warning("acr", format!("not announced: {}", missing.join(", ")), mend)
     }
 
     fn scopes(&self, kind: &OidcKind) -> Finding {
-        let Some(announced) = self.list("scopes_supported") else { return Finding::ok("scopes", format!("scopes {OPEN}")) };
+        let Some(announced) = self.list("scopes_supported") else {
+            return Finding::ok("scopes", format!("scopes {OPEN}"));
+        };
         let missing = absent(kind.scopes.iter().map(|scope| scope.as_str()), &announced);
         if missing.is_empty() {
             return Finding::ok("scopes", "every scope that is asked for is announced");
         }
-        let what = format!("the identity provider does not know {}; it lists {}", missing.join(", "), repeated(&announced));
+        let what = format!(
+            "the identity provider does not know {}; it lists {}",
+            missing.join(", "),
+            repeated(&announced)
+        );
         let mend = "write into kind.oidc.scopes only what it lists: it may refuse every login (invalid_scope)";
         Finding::fault("scopes", what, mend)
     }
 
     fn claims(&self, examination: &Examination) -> Finding {
-        let Some(announced) = self.list("claims_supported") else { return Finding::ok("claims", format!("claims {OPEN}")) };
+        let Some(announced) = self.list("claims_supported") else {
+            return Finding::ok("claims", format!("claims {OPEN}"));
+        };
         let missing = examination.needed.iter().filter_map(|(claim, made_of)| {
             let lacking = absent(made_of.iter().map(String::as_str), &announced);
             // One claim of several is enough to make something.
@@ -172,14 +214,16 @@ impl<'a> Document<'a> {
         if missing.is_empty() {
             return Finding::ok("claims", "every claim that an identity needs is announced");
         }
-        let mend = "map them from what the identity provider has ([mapping]), or ask for them there";
+        let mend =
+            "map them from what the identity provider has ([mapping]), or ask for them there";
         Finding::warning("claims", format!("not announced: {}", missing.join(", ")), mend)
     }
 }
 
 /// The identity provider's own values, fit for a terminal.
 fn repeated(values: &[&str]) -> String {
-    let shown: Vec<String> = values.iter().take(REPEATED_VALUES).map(|value| printable(value, REPEATED_CHARS)).collect();
+    let shown: Vec<String> =
+        values.iter().take(REPEATED_VALUES).map(|value| printable(value, REPEATED_CHARS)).collect();
     let more = values.len().saturating_sub(REPEATED_VALUES);
     match (shown.is_empty(), more) {
         (true, _) => "none".to_owned(),

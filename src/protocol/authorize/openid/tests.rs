@@ -45,14 +45,28 @@ fn book() -> Book {
 
 /// The least that OpenID Connect asks for, and these.
 fn pairs(changes: &[(&str, &str)]) -> Vec<(String, String)> {
-    let least = [("response_type", "code"), ("client_id", "sp"), ("redirect_uri", CALLBACK), ("scope", "openid email")];
+    let least = [
+        ("response_type", "code"),
+        ("client_id", "sp"),
+        ("redirect_uri", CALLBACK),
+        ("scope", "openid email"),
+    ];
     let mut pairs: BTreeMap<&str, &str> = least.into();
     pairs.extend(changes.iter().copied());
     pairs.into_iter().map(|(name, value)| (name.to_owned(), value.to_owned())).collect()
 }
 
-fn judged(pairs: Vec<(String, String)>, form: RequestForm) -> Result<AuthorizationRequest, Refusal> {
-    crate::protocol::authorize::check(&Params::new(pairs), form, Platform::Standard, ISSUER, &book())
+fn judged(
+    pairs: Vec<(String, String)>,
+    form: RequestForm,
+) -> Result<AuthorizationRequest, Refusal> {
+    crate::protocol::authorize::check(
+        &Params::new(pairs),
+        form,
+        Platform::Standard,
+        ISSUER,
+        &book(),
+    )
 }
 
 fn ask(changes: &[(&str, &str)]) -> Result<AuthorizationRequest, Refusal> {
@@ -78,9 +92,15 @@ fn heard(refused: Result<AuthorizationRequest, Refusal>) -> (E, BTreeMap<String,
 fn the_least_that_openid_connect_asks_for_is_enough() {
     for form in [RequestForm::Get, RequestForm::Post] {
         let request = judged(pairs(&[]), form).unwrap();
-        assert_eq!((request.nonce, request.level, request.acr_essential), (None, Level::Eidas1, false));
+        assert_eq!(
+            (request.nonce, request.level, request.acr_essential),
+            (None, Level::Eidas1, false)
+        );
         // An absent prompt stays absent.
-        assert_eq!(request.prompt, Prompt { login: false, consent: false, none: false, select_account: false });
+        assert_eq!(
+            request.prompt,
+            Prompt { login: false, consent: false, none: false, select_account: false }
+        );
         let SpAnswer::Redirect { location } = request.redirect.code("C") else { panic!() };
         assert!(!location.contains("state"), "{location}");
     }
@@ -96,7 +116,8 @@ fn state_and_nonce_may_be_short_and_hold_every_printable_character() {
             assert_eq!(request.nonce.unwrap().reveal(), value);
             let SpAnswer::Redirect { location } = request.redirect.code("C") else { panic!() };
             let query = location.strip_prefix(CALLBACK).unwrap();
-            let back: BTreeMap<_, _> = url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
+            let back: BTreeMap<_, _> =
+                url::form_urlencoded::parse(query.as_bytes()).into_owned().collect();
             assert_eq!(back["state"], value);
         }
     }
@@ -110,7 +131,10 @@ fn nothing_is_redirected_before_client_and_address_are_proven() {
         (&[("client_id", "off")], E::ClientIdInactive),
         (&[("redirect_uri", "")], E::RedirectUriMissing),
         (&[("redirect_uri", "https://sp.example/cb")], E::RedirectUriNotRegistered),
-        (&[("redirect_uri", "https://sp.example/cb?tenant=1&x=2"), ("scope", "")], E::RedirectUriNotRegistered),
+        (
+            &[("redirect_uri", "https://sp.example/cb?tenant=1&x=2"), ("scope", "")],
+            E::RedirectUriNotRegistered,
+        ),
     ] {
         assert_eq!(ask(changes), Err(Refusal::Page(code)), "{changes:?}");
     }
@@ -140,7 +164,11 @@ fn after_that_every_finding_goes_back_in_the_mode_asked() {
         (("prompt", "none login"), E::PromptNoneWithOther, "invalid_request"),
         (("max_age", "-1"), E::MaxAgeMalformed, "invalid_request"),
         (("request", "e30."), E::RequestNotSupported, "request_not_supported"),
-        (("request_uri", "https://sp.example/r"), E::RequestUriNotSupported, "request_uri_not_supported"),
+        (
+            ("request_uri", "https://sp.example/r"),
+            E::RequestUriNotSupported,
+            "request_uri_not_supported",
+        ),
         (("registration", "{}"), E::RegistrationNotSupported, "registration_not_supported"),
         (("code_challenge", "short"), E::CodeChallengeMethodMissing, "invalid_request"),
     ] {
@@ -152,7 +180,11 @@ fn after_that_every_finding_goes_back_in_the_mode_asked() {
                     if matches!(redirect.error(*code), SpAnswer::FormPost { .. }) == (mode == "form_post")
             ));
             let (found, fields) = heard(refused);
-            assert_eq!((found, fields["error"].as_str(), fields["state"].as_str()), (code, error, "s"), "{changes:?}");
+            assert_eq!(
+                (found, fields["error"].as_str(), fields["state"].as_str()),
+                (code, error, "s"),
+                "{changes:?}"
+            );
         }
     }
     let (code, fields) = heard(ask(&[("response_mode", "fragment"), ("state", "s")]));
@@ -163,11 +195,14 @@ fn after_that_every_finding_goes_back_in_the_mode_asked() {
 #[test]
 fn a_refused_request_object_lends_its_response_mode_and_state_to_the_refusal() {
     let object = |claims: serde_json::Value| {
-        let part = |value: &serde_json::Value| crate::digest::base64url(value.to_string().as_bytes());
+        let part =
+            |value: &serde_json::Value| crate::digest::base64url(value.to_string().as_bytes());
         format!("{}.{}.", part(&json!({ "alg": "none" })), part(&claims))
     };
     let evil = "https://evil.example/";
-    let whole = object(json!({ "state": "inside", "response_mode": "form_post", "redirect_uri": evil, "client_id": "off" }));
+    let whole = object(
+        json!({ "state": "inside", "response_mode": "form_post", "redirect_uri": evil, "client_id": "off" }),
+    );
     let is_form = |refused: &Result<AuthorizationRequest, Refusal>| matches!(refused, Err(Refusal::Redirect(redirect, code)) if matches!(redirect.error(*code), SpAnswer::FormPost { .. }));
     let refused = ask(&[("request", &whole)]);
     assert!(is_form(&refused), "{refused:?}");
@@ -184,21 +219,28 @@ fn a_refused_request_object_lends_its_response_mode_and_state_to_the_refusal() {
     assert_eq!(heard(judged(twice, RequestForm::Get)).1.get("state"), None);
     // An object alone proves neither the client nor the address.
     let inside = object(json!({ "client_id": "sp", "redirect_uri": CALLBACK, "state": "inside" }));
-    assert_eq!(ask(&[("request", &inside), ("redirect_uri", "")]), Err(Refusal::Page(E::RedirectUriMissing)));
+    assert_eq!(
+        ask(&[("request", &inside), ("redirect_uri", "")]),
+        Err(Refusal::Page(E::RedirectUriMissing))
+    );
 }
 
 #[test]
 fn a_parameter_that_came_twice_is_told_by_redirect() {
-    for (name, code, state) in
-        [("scope", E::ScopeTwice, Some("s")), ("state", E::StateTwice, None), ("display", E::DisplayTwice, Some("s"))]
-    {
+    for (name, code, state) in [
+        ("scope", E::ScopeTwice, Some("s")),
+        ("state", E::StateTwice, None),
+        ("display", E::DisplayTwice, Some("s")),
+    ] {
         let mut twice = pairs(&[("state", "s"), ("display", "page")]);
         twice.push((name.to_owned(), "again".to_owned()));
         let (found, fields) = heard(judged(twice, RequestForm::Get));
         assert_eq!((found, fields.get("state").map(String::as_str)), (code, state), "{name}");
     }
     let mut unknown = pairs(&[]);
-    unknown.extend([("extra", "1"), ("extra", "2")].map(|(name, value)| (name.to_owned(), value.to_owned())));
+    unknown.extend(
+        [("extra", "1"), ("extra", "2")].map(|(name, value)| (name.to_owned(), value.to_owned())),
+    );
     assert!(judged(unknown, RequestForm::Get).is_ok());
 }
 
@@ -219,7 +261,8 @@ fn a_level_that_is_not_to_be_had_is_ignored_unless_it_is_essential() {
         assert_eq!((request.level, request.acr_essential), (Level::Eidas1, false), "{acr_values}");
     }
     let wanting = |essential: bool, value: &str| {
-        let claims = json!({"id_token": {"acr": {"essential": essential, "values": [value]}}}).to_string();
+        let claims =
+            json!({"id_token": {"acr": {"essential": essential, "values": [value]}}}).to_string();
         ask(&[("claims", &claims)])
     };
     assert_eq!(wanting(false, "eidas3").unwrap().level, Level::Eidas1);

@@ -1,0 +1,140 @@
+//! `[store.redis]` and `[store.memory]`: what leads to a store, and what is refused with its mend.
+
+use std::path::Path;
+
+use super::super::model::{RedisMode, StoreConfig};
+use super::super::tests::Folder;
+
+const KEY: &str = "0123456789abcdef0123456789abcdef";
+
+fn folder(table: &str) -> Folder {
+    stored(&format!("[store.redis]\n{table}"))
+}
+
+fn stored(tables: &str) -> Folder {
+    let text = format!("identity_source = \"provider\"\n{tables}\n");
+    let folder = Folder::good().edit("passerelle.toml", "identity_source = \"provider\"\n", &text);
+    folder
+        .variable("SEAL", KEY)
+        .variable("OTHER", &KEY.to_uppercase())
+        .variable("SHORT", "short")
+        .variable("PASSWORD", "secret")
+}
+
+#[test]
+fn a_store_is_read_with_its_secrets_and_tells_none() {
+    let loaded = folder(
+        r#"nodes = ["10.0.0.1:26379", "[::1]:26379", "redis.example.org:26379"]
+mode = "sentinel"
+primary = "passerelle"
+user = "passerelle"
+password = { env = "PASSWORD" }
+seal_keys = [{ env = "SEAL" }, { env = "OTHER" }]"#,
+    )
+    .loaded();
+    let Some(StoreConfig::Redis(redis)) = &loaded.settings.store else { panic!("no store") };
+    assert_eq!(
+        (redis.mode, redis.call_milliseconds, redis.prefix.as_str()),
+        (RedisMode::Sentinel, 500, "passerelle")
+    );
+    assert_eq!(loaded.store.seal_keys.len(), 2);
+    assert!(!format!("{loaded:?}").contains(KEY));
+}
+
+#[test]
+fn each_bad_store_is_named_with_its_mend() {
+    const SEAL: &str = "seal_keys = [{ env = \"SEAL\" }]";
+    let rows = [
+        ("nodes = []", SEAL, "nodes", "at least one"),
+        ("nodes = [\"a:1\", \"b:1\"]", SEAL, "nodes", "mode = \"sentinel\" or \"cluster\""),
+        ("nodes = [\"redis://a:1\"]", SEAL, "nodes[0]", "host:port"),
+        ("nodes = [\"a\"]", SEAL, "nodes[0]", "host:port"),
+        ("nodes = [\"a:0\"]", SEAL, "nodes[0]", "host:port"),
+        ("nodes = [\"unix:/a.sock\"]\nmode = \"cluster\"", SEAL, "nodes[0]", "one server alone"),
+        ("nodes = [\"a:1\"]\nmode = \"sentinel\"", SEAL, "primary", "sentinel monitor"),
+        (
+            "nodes = [\"a:1\"]\nmode = \"sentinel\"\nprimary = \"\"",
+            SEAL,
+            "primary",
+            "sentinel monitor",
+        ),
+        (
+            "nodes = [\"a:1\"]\nmode = \"sentinel\"\nprimary = \"p\"\nsentinel_user = \"u\"",
+            SEAL,
+            "sentinel_user",
+            "sentinel_password",
+        ),
+        ("nodes = [\"a:1\"]\nprimary = \"p\"", SEAL, "primary", "remove it"),
+        ("nodes = [\"a:1\"]\nmode = \"cluster\"\ndatabase = 1", SEAL, "database", "no other"),
+        ("nodes = [\"a:1\"]\nuser = \"u\"", SEAL, "user", "add password"),
+        ("nodes = [\"a:1\"]\nca = \"none.crt\"\ntls = true", SEAL, "ca", "missing"),
+        ("nodes = [\"a:1\"]\nprefix = \"a{b}\"", SEAL, "prefix", "letters, digits"),
+        ("nodes = [\"a:1\"]\ncall_milliseconds = 1", SEAL, "call_milliseconds", "from 10 to 10000"),
+        ("nodes = [\"a:1\"]\nport = 1", SEAL, "port", "nodes"),
+        ("nodes = [\"a:1\"]", "seal_keys = []", "seal_keys", "32 random characters"),
+        ("nodes = [\"a:1\"]", "seal_keys = [{ env = \"SHORT\" }]", "seal_keys[0]", "too short"),
+        (
+            "nodes = [\"a:1\"]",
+            "seal_keys = [{ env = \"SEAL\" }, { env = \"SEAL\" }]",
+            "seal_keys[1]",
+            "same key",
+        ),
+    ];
+    for (table, seal, key, word) in rows {
+        let (file, named, text) = folder(&format!("{table}\n{seal}")).problem();
+        assert_eq!(
+            (file.as_str(), named),
+            ("passerelle.toml", format!("store.redis.{key}")),
+            "{table}: {text}"
+        );
+        assert!(text.contains(word), "{table}: {text}");
+    }
+}
+
+#[test]
+fn a_snapshot_lies_in_the_configuration_folder_unless_its_path_says_otherwise() {
+    for (written, wanted) in
+        [("state/store.snapshot", None), ("/var/lib/hub/s", Some(Path::new("/var/lib/hub/s")))]
+    {
+        let folder = stored(&format!(
+            "[store.memory]\nsnapshot = \"{written}\"\nseal_keys = [{{ env = \"SEAL\" }}, {{ env = \"OTHER\" }}]"
+        ));
+        let loaded = folder.loaded();
+        let Some(StoreConfig::Memory(memory)) = &loaded.settings.store else { panic!("no store") };
+        assert_eq!(
+            memory.snapshot,
+            wanted.map_or_else(|| folder.path().join(written), Path::to_owned)
+        );
+        assert_eq!(loaded.store.seal_keys.len(), 2);
+        assert!(!format!("{loaded:?}").contains(KEY));
+    }
+}
+
+#[test]
+fn each_bad_snapshot_is_named_with_its_mend() {
+    const REDIS: &str = "[store.redis]\nnodes = [\"a:1\"]\nseal_keys = [{ env = \"SEAL\" }]";
+    let seal = |keys: &str| format!("[store.memory]\nsnapshot = \"s\"\nseal_keys = [{keys}]");
+    let file = |path: &str| {
+        format!("[store.memory]\nsnapshot = \"{path}\"\nseal_keys = [{{ env = \"SEAL\" }}]")
+    };
+    let rows = [
+        (file(""), "store.memory.snapshot", "state/store.snapshot"),
+        (file("state/"), "store.memory.snapshot", "names no file"),
+        (file(".."), "store.memory.snapshot", "names no file"),
+        ("[store.memory]\nsnapshot = \"s\"".to_owned(), "store.memory.seal_keys", "missing"),
+        ("[store.memory]\nseal_keys = []".to_owned(), "store.memory.snapshot", "missing"),
+        (seal(""), "store.memory.seal_keys", "32 random characters"),
+        (seal("{ env = \"SHORT\" }"), "store.memory.seal_keys[0]", "too short"),
+        (seal("{ env = \"SEAL\" }, { env = \"SEAL\" }"), "store.memory.seal_keys[1]", "same key"),
+        (
+            format!("{}\n{REDIS}", seal("{ env = \"SEAL\" }")),
+            "store",
+            "keep [store.memory] for one hub alone, or [store.redis]",
+        ),
+    ];
+    for (tables, key, word) in rows {
+        let (file, named, text) = stored(&tables).problem();
+        assert_eq!((file.as_str(), named.as_str()), ("passerelle.toml", key), "{tables}: {text}");
+        assert!(text.contains(word), "{tables}: {text}");
+    }
+}

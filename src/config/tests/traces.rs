@@ -1,0 +1,45 @@
+use super::super::tests::{CLIENT_SECRET, Folder};
+use crate::config::traces::Propagate;
+
+fn with(table: &str) -> Folder {
+    let header = "headers = { Authorization = { env = \"OTLP\" } }\n";
+    let settings = format!("identity_source = \"provider\"\n[traces]\n{header}{table}\n");
+    Folder::good()
+        .edit("passerelle.toml", "identity_source = \"provider\"\n", &settings)
+        .variable("OTLP", CLIENT_SECRET)
+}
+
+#[test]
+fn traces_are_off_and_told_to_nobody_unless_the_operator_says_so() {
+    let loaded = Folder::good().loaded();
+    let traces = &loaded.settings.traces;
+    assert_eq!(
+        (traces.endpoint.as_deref(), traces.propagate, traces.trust_sampled),
+        (None, Propagate::Nobody, false)
+    );
+    let loaded = with("endpoint = \"https://collector.example/v1/traces\"").loaded();
+    assert_eq!(loaded.trace_headers["Authorization"].reveal(), CLIENT_SECRET);
+    assert!(!format!("{:?}", loaded.trace_headers).contains(CLIENT_SECRET));
+}
+
+#[test]
+fn bad_trace_settings_are_named_with_their_mend() {
+    for (table, key, words) in [
+        ("endpoint = \"http://127.0.0.1:4318/v1/traces\"", "traces.endpoint", "http"),
+        ("endpoint = \"collector\"", "traces.endpoint", "https://"),
+        ("sample_ratio = 1.5", "traces.sample_ratio", "from 0 to 1"),
+        ("sample_ratio = -0.5", "traces.sample_ratio", "from 0 to 1"),
+        ("sample_ratio = nan", "traces.sample_ratio", "from 0 to 1"),
+        ("queue_spans = 1", "traces.queue_spans", "from 128"),
+        ("service_name = \"\"", "traces.service_name", "name this hub"),
+        ("resource = { \"service.name\" = \"x\" }", "traces.resource", "traces.service_name"),
+        ("internal_hosts = [\"http://x\"]", "traces.internal_hosts[0]", "host name"),
+        ("propagate = \"all\"", "traces.propagate", "everybody"),
+    ] {
+        let (file, named, told) = with(table).problem();
+        assert_eq!((file.as_str(), named.as_str()), ("passerelle.toml", key), "{table}: {told}");
+        assert!(told.contains(words), "{table}: {told}");
+    }
+    let (_, key, told) = with("").variable("OTLP", "a\nb").problem();
+    assert!(key == "traces.headers.Authorization" && !told.contains("a\nb"), "{key}: {told}");
+}

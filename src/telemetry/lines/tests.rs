@@ -1,0 +1,143 @@
+use std::io::Write;
+use std::sync::{Arc, Mutex};
+
+use serde_json::Value;
+use tracing::Dispatch;
+
+use super::super::trace::{self, Tracer};
+use super::super::{LineFormat, lines_to};
+use crate::env::Env;
+
+/// Log lines, kept.
+#[derive(Clone, Default)]
+pub(crate) struct Lines(Arc<Mutex<Vec<u8>>>);
+
+impl Write for Lines {
+    fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+        self.0.lock().unwrap().write(bytes)
+    }
+    fn flush(&mut self) -> std::io::Result<()> {
+        Ok(())
+    }
+}
+
+impl Lines {
+    pub fn dispatch(&self) -> Dispatch {
+        self.formatted(LineFormat::Json)
+    }
+
+    fn formatted(&self, format: LineFormat) -> Dispatch {
+        let written = self.clone();
+        lines_to(move || written.clone(), format, "info").unwrap()
+    }
+
+    pub fn text(&self) -> String {
+        String::from_utf8(self.0.lock().unwrap().clone()).unwrap()
+    }
+
+    pub fn json(&self) -> Vec<Value> {
+        self.text().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+}
+
+fn kept() -> Tracer {
+    struct Nowhere;
+    #[async_trait::async_trait]
+    impl super::super::export::Transport for Nowhere {
+        async fn send(&self, _: Vec<u8>) -> Result<u64, super::super::export::Undelivered> {
+            Ok(0)
+        }
+    }
+    let env = Env::system();
+    let metrics = Arc::new(super::super::Metrics::new(env.now()).unwrap());
+    let (queue, _) = super::super::export::queue(
+        1,
+        super::super::otlp::Resource::default(),
+        Box::new(Nowhere),
+        &metrics,
+    );
+    Tracer::new(1.0, trace::Sampling::Ours, trace::Propagation::Nobody, queue, env)
+}
+
+async fn three_lines(tracer: &Tracer, dispatch: &Dispatch) -> String {
+    let _listening = tracing::dispatcher::set_default(dispatch);
+    tracing::info!(count = 3, "of no login");
+    let request = tracer.request(None);
+    let login = request.run(async {
+        let login = trace::begin_login(&"7K2M9QX4T0BC".into());
+        tracing::warn!(connector = "impots", good = true, "from deep inside");
+        tracing::warn!(support_id = "PAGESOWN1234", code = "Y000400", "a page's own");
+        login
+    });
+    login.await.map(|login| login.trace_id.to_string()).unwrap_or_default()
+}
+
+#[tokio::test]
+async fn each_json_line_has_the_documented_names_and_its_logins() {
+    let lines = Lines::default();
+    let trace_id = three_lines(&kept(), &lines.dispatch()).await;
+    let [none, inside, page] = lines.json().try_into().unwrap();
+    assert_eq!(
+        (&none["level"], &none["message"], &none["count"]),
+        (&"INFO".into(), &"of no login".into(), &3.into())
+    );
+    assert_eq!(none["target"], "passerelle::telemetry::lines_tests");
+    assert!(none["timestamp"].as_str().unwrap().ends_with('Z'));
+    assert!(none.get("support_id").is_none() && none.get("trace_id").is_none());
+    assert_eq!(
+        (&inside["support_id"], &inside["trace_id"]),
+        (&"7K2M9QX4T0BC".into(), &trace_id.clone().into())
+    );
+    assert_eq!((&inside["connector"], &inside["good"]), (&"impots".into(), &true.into()));
+    assert_eq!(
+        (&page["support_id"], &page["code"]),
+        (&"PAGESOWN1234".into(), &"Y000400".into()),
+        "what is on the screen"
+    );
+    assert_eq!(page["trace_id"], trace_id);
+    let begins = r#"{"timestamp":"20"#;
+    assert!(lines.text().lines().all(|line| line.starts_with(begins)), "{}", lines.text());
+}
+
+#[tokio::test]
+async fn a_login_that_is_not_traced_is_named_all_the_same() {
+    let lines = Lines::default();
+    three_lines(&Tracer::off(), &lines.dispatch()).await;
+    let inside = &lines.json()[1];
+    // Nothing begins a login's trace where none is kept, and still the scope knows whose line it is.
+    assert_eq!((&inside["support_id"], inside.get("trace_id")), (&"7K2M9QX4T0BC".into(), None));
+}
+
+#[tokio::test]
+async fn people_read_the_same() {
+    let lines = Lines::default();
+    let trace_id = three_lines(&kept(), &lines.formatted(LineFormat::Human)).await;
+    let text = lines.text();
+    let [none, inside, page] = text.lines().collect::<Vec<_>>().try_into().unwrap();
+    assert!(none.ends_with("of no login count=3"), "{none}");
+    assert!(
+        inside.contains(" WARN ")
+            && inside.contains(r#"connector="impots" good=true support_id="7K2M9QX4T0BC""#),
+        "{inside}"
+    );
+    assert!(inside.contains(&format!("trace_id={trace_id} span_id=")), "{inside}");
+    assert_eq!(page.matches("support_id=").count(), 1, "{page}");
+}
+
+#[test]
+fn a_line_can_not_be_forged_by_what_it_repeats() {
+    for (format, escaped) in [(LineFormat::Json, r"x\n{"), (LineFormat::Human, r"fault=x\n{")] {
+        let lines = Lines::default();
+        tracing::dispatcher::with_default(&lines.formatted(format), || {
+            tracing::warn!(fault = %"x\n{\"level\":\"ERROR\"}\r\n", "one line");
+            tracing::warn!(fault = "x\n", "as text");
+            tracing::warn!("{}", "in the message\n\u{1b}[2J");
+        });
+        let text = lines.text();
+        assert_eq!(text.lines().count(), 3, "{text:?}");
+        assert!(
+            text.contains(escaped) && text.chars().all(|c| c == '\n' || !c.is_control()),
+            "{text:?}"
+        );
+    }
+}

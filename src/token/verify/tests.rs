@@ -1,0 +1,302 @@
+use josekit::jwk::Jwk;
+use josekit::jwk::alg::ec::EcCurve;
+use josekit::jws::{HS256, JwsSigner};
+use serde_json::json;
+
+use super::*;
+
+fn ec_key(kid: &str) -> Jwk {
+    let mut jwk = Jwk::generate_ec_key(EcCurve::P256).unwrap();
+    jwk.set_key_id(kid);
+    jwk
+}
+
+fn published(jwk: &Jwk) -> Value {
+    let mut public = serde_json::to_value(jwk.to_public_key().unwrap()).unwrap();
+    public["kid"] = json!(jwk.key_id());
+    public
+}
+
+fn key_set(keys: &[Value]) -> VerificationKeys {
+    VerificationKeys::from_jwks(json!({ "keys": keys }).to_string().as_bytes()).unwrap()
+}
+
+/// Signs any header and payload, valid JSON or not: an attacker is not bound to a library's idea of a token.
+fn sign_raw(header: &str, payload: &str, signer: &dyn JwsSigner) -> String {
+    let message = format!(
+        "{}.{}",
+        digest::base64url(header.as_bytes()),
+        digest::base64url(payload.as_bytes())
+    );
+    let signature = signer.sign(message.as_bytes()).unwrap();
+    format!("{message}.{}", digest::base64url(&signature))
+}
+
+fn es256(header: &str, payload: &str, jwk: &Jwk) -> String {
+    sign_raw(header, payload, &ES256.signer_from_jwk(jwk).unwrap())
+}
+
+fn opening(compact: &str, keys: &VerificationKeys) -> Result<Opened, OpenFault> {
+    open_jws(compact, SigningAlg::ES256, keys)
+}
+
+#[test]
+fn a_sound_token_opens_with_and_without_kid() {
+    let jwk = ec_key("a");
+    let keys = key_set(&[published(&jwk)]);
+    for header in [r#"{"alg":"ES256","kid":"a","typ":"JWT"}"#, r#"{"alg":"ES256"}"#] {
+        let opened = opening(&es256(header, r#"{"sub":"x"}"#, &jwk), &keys)
+            .map_err(|fault| format!("{header}: {fault}"));
+        assert_eq!(opened.unwrap().claims["sub"], "x");
+    }
+    let rsa = Jwk::generate_rsa_key(2048).unwrap();
+    let compact = sign_raw(r#"{"alg":"RS256"}"#, "{}", &RS256.signer_from_jwk(&rsa).unwrap());
+    assert!(
+        open_jws(&compact, SigningAlg::RS256, &key_set(&[published(&rsa), published(&jwk)]))
+            .is_ok()
+    );
+}
+
+#[test]
+fn forged_and_malformed_tokens_are_refused() {
+    let (jwk, other) = (ec_key("a"), ec_key("a"));
+    let keys = key_set(&[published(&jwk)]);
+    let good = es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &jwk);
+    let (message, signature) = good.rsplit_once('.').unwrap();
+    let none = digest::base64url(br#"{"alg":"none"}"#);
+    let embedded = json!({ "alg": "ES256", "kid": "b", "jwk": published(&other) }).to_string();
+    let secret_mac = HS256.signer_from_bytes(b"the client secret of thirty-two b").unwrap();
+    let public_mac = HS256.signer_from_bytes(published(&jwk).to_string().as_bytes()).unwrap();
+    let rsa = RS256.signer_from_jwk(&Jwk::generate_rsa_key(2048).unwrap()).unwrap();
+    let table = [
+        ("alg none", format!("{none}.e30."), OpenFault::Algorithm),
+        ("alg None", sign_raw(r#"{"alg":"None"}"#, "{}", &rsa), OpenFault::Algorithm),
+        (
+            "hs256 with the client secret",
+            sign_raw(r#"{"alg":"HS256","kid":"a"}"#, "{}", &secret_mac),
+            OpenFault::Algorithm,
+        ),
+        (
+            "hs256 with the public key",
+            sign_raw(r#"{"alg":"HS256","kid":"a"}"#, "{}", &public_mac),
+            OpenFault::Algorithm,
+        ),
+        (
+            "another registered algorithm",
+            sign_raw(r#"{"alg":"RS256","kid":"a"}"#, "{}", &rsa),
+            OpenFault::Algorithm,
+        ),
+        ("no alg", es256(r#"{"kid":"a"}"#, "{}", &jwk), OpenFault::Algorithm),
+        ("another key", es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &other), OpenFault::Signature),
+        ("a key of its own in jwk", es256(&embedded, "{}", &other), OpenFault::UnknownKey),
+        (
+            "an unknown kid",
+            es256(r#"{"alg":"ES256","kid":"z"}"#, "{}", &jwk),
+            OpenFault::UnknownKey,
+        ),
+        ("kid not a string", es256(r#"{"alg":"ES256","kid":1}"#, "{}", &jwk), OpenFault::Malformed),
+        (
+            "crit",
+            es256(r#"{"alg":"ES256","kid":"a","crit":["exp"]}"#, "{}", &jwk),
+            OpenFault::Extension,
+        ),
+        (
+            "b64",
+            es256(r#"{"alg":"ES256","kid":"a","b64":false}"#, "{}", &jwk),
+            OpenFault::Extension,
+        ),
+        (
+            "alg twice",
+            es256(r#"{"alg":"none","alg":"ES256","kid":"a"}"#, "{}", &jwk),
+            OpenFault::Malformed,
+        ),
+        (
+            "a claim twice",
+            es256(r#"{"alg":"ES256","kid":"a"}"#, r#"{"sub":"a","sub":"b"}"#, &jwk),
+            OpenFault::Malformed,
+        ),
+        (
+            "claims not an object",
+            es256(r#"{"alg":"ES256","kid":"a"}"#, "[]", &jwk),
+            OpenFault::Malformed,
+        ),
+        (
+            "changed payload",
+            format!("{}.eyJzdWIiOiJ4In0.{signature}", good.split('.').next().unwrap()),
+            OpenFault::Signature,
+        ),
+        ("no signature", format!("{message}."), OpenFault::Signature),
+        (
+            "all-zero signature",
+            format!("{message}.{}", digest::base64url(&[0; 64])),
+            OpenFault::Signature,
+        ),
+        (
+            "half-zero signature",
+            format!("{message}.{}", digest::base64url(&[[0; 32], [1; 32]].concat())),
+            OpenFault::Signature,
+        ),
+        ("padded signature", format!("{good}="), OpenFault::Malformed),
+        ("five parts", "a.b.c.d.e".into(), OpenFault::Encrypted),
+        ("two parts", "a.b".into(), OpenFault::Malformed),
+        ("four parts", "a.b.c.d".into(), OpenFault::Malformed),
+        ("six parts", "a.b.c.d.e.f".into(), OpenFault::Malformed),
+        ("flattened JSON", json!({ "payload": "e30" }).to_string(), OpenFault::Malformed),
+        ("empty", String::new(), OpenFault::Malformed),
+        ("a megabyte", "a".repeat(1 << 20), OpenFault::TooLarge),
+    ];
+    for (attack, compact, expected) in table {
+        assert_eq!(opening(&compact, &keys).err(), Some(expected), "{attack}");
+    }
+    assert!(opening(&good, &keys).is_ok());
+}
+
+#[test]
+fn without_kid_two_fitting_keys_are_ambiguous() {
+    let (one, two) = (ec_key("1"), ec_key("2"));
+    let keys = key_set(&[published(&one), published(&two)]);
+    assert_eq!(
+        opening(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).err(),
+        Some(OpenFault::AmbiguousKey)
+    );
+    assert!(opening(&es256(r#"{"alg":"ES256","kid":"2"}"#, "{}", &two), &keys).is_ok());
+}
+
+#[test]
+fn keys_that_must_not_verify_are_skipped() {
+    let mut jwk = published(&ec_key("a"));
+    let with = |name: &str, value: Value| {
+        let mut changed = jwk.clone();
+        changed[name] = value;
+        changed
+    };
+    let rsa = published(&Jwk::generate_rsa_key(2048).unwrap());
+    let with_exponent = |e: &str| {
+        let mut changed = rsa.clone();
+        changed["e"] = json!(e);
+        changed
+    };
+    assert_eq!(key_set(std::slice::from_ref(&rsa)).len(), 1);
+    let unusable = [
+        with("d", json!("AAAA")),
+        with("use", json!("enc")),
+        with("use", json!(["enc"])),
+        with("alg", json!("ECDH-ES")),
+        with("key_ops", json!(["sign"])),
+        with("key_ops", json!("sign")),
+        with("crv", json!("P-384")),
+        with("x", json!("AAAA")),
+        json!({ "kty": "oct", "k": "AAAA", "alg": "HS256" }),
+        published(&Jwk::generate_rsa_key(1024).unwrap()),
+        with_exponent("AQ"),
+        with_exponent("AQAA"),
+        with_exponent("AQAAAAAAAAAB"),
+        serde_json::to_value(Jwk::generate_rsa_key(2048).unwrap()).unwrap(),
+        json!("not a key"),
+    ];
+    for key in &unusable {
+        assert!(key_set(std::slice::from_ref(key)).is_empty(), "{}", key["kty"]);
+    }
+    let mut all = unusable.to_vec();
+    jwk["use"] = json!("sig");
+    all.push(jwk);
+    let keys = key_set(&all);
+    assert_eq!((keys.len(), keys.skipped()), (1, unusable.len()));
+    let reasons: Vec<_> = keys.skipped_for().collect();
+    use Unfit::{Malformed, OtherAlgorithm, OtherUse, Secret, UnsoundRsa};
+    assert_eq!(
+        reasons,
+        [(Secret, 3), (OtherUse, 4), (OtherAlgorithm, 2), (UnsoundRsa, 4), (Malformed, 2)]
+    );
+}
+
+#[test]
+fn a_key_set_has_no_repeated_members_and_an_end() {
+    for bad in [&b"[]"[..], b"{}", br#"{"keys":{}}"#, br#"{"keys":[],"keys":[]}"#, b"\xff"] {
+        assert!(VerificationKeys::from_jwks(bad).is_err());
+    }
+    let one = published(&ec_key("a"));
+    let named = |n: usize| {
+        let mut key = one.clone();
+        key["kid"] = json!(n.to_string());
+        key
+    };
+    let many: Vec<Value> = (0..MAX_KEYS + 5).map(named).collect();
+    let keys = key_set(&many);
+    assert_eq!(
+        (keys.len(), keys.skipped_for().collect::<Vec<_>>()),
+        (MAX_KEYS, vec![(Unfit::Surplus, 5)])
+    );
+}
+
+#[test]
+fn two_keys_under_one_name_prove_nothing_and_one_key_twice_is_one() {
+    let (one, two) = (ec_key("a"), ec_key("a"));
+    let token = es256(r#"{"alg":"ES256","kid":"a"}"#, "{}", &one);
+    let keys = key_set(&[published(&one), published(&one)]);
+    assert_eq!(keys.skipped_for().collect::<Vec<_>>(), [(Unfit::Repeated, 1)]);
+    assert!(opening(&token, &keys).is_ok());
+    assert!(
+        opening(&es256(r#"{"alg":"ES256"}"#, "{}", &one), &keys).is_ok(),
+        "without kid as well"
+    );
+    let keys = key_set(&[published(&one), published(&two)]);
+    assert_eq!(opening(&token, &keys).err(), Some(OpenFault::AmbiguousKey));
+}
+
+#[test]
+fn times_are_judged_with_tolerance_on_both_sides() {
+    let now = Timestamp::from_seconds(1_000_000);
+    let minute = Duration::from_secs(60);
+    let table = [
+        (json!({ "exp": 999_941, "nbf": 1_000_060, "iat": 1_000_060 }), None),
+        (json!({ "exp": 999_940 }), Some(TimeFault::Expired)),
+        (json!({ "exp": 1_000_001, "nbf": 1_000_061 }), Some(TimeFault::NotYet)),
+        (json!({ "exp": 1_000_001, "iat": 1_000_061 }), Some(TimeFault::Future)),
+        (json!({ "exp": 1_000_000.5 }), None),
+        (json!({ "exp": "1000001" }), Some(TimeFault::Malformed)),
+        (json!({ "exp": -1 }), Some(TimeFault::Malformed)),
+        (json!({ "exp": 1e300 }), Some(TimeFault::Malformed)),
+        (json!({}), Some(TimeFault::Malformed)),
+    ];
+    for (claims, expected) in table {
+        assert_eq!(
+            check_times(claims.as_object().unwrap(), Expiry::Required, now, minute).err(),
+            expected,
+            "{claims}"
+        );
+    }
+    assert!(check_times(&Map::new(), Expiry::IfSent, now, minute).is_ok());
+}
+
+#[test]
+fn audience_is_compared_whole() {
+    for (aud, expected) in [
+        (json!("hub"), true),
+        (json!(["a", "hub"]), true),
+        (json!("hub2"), false),
+        (json!([]), false),
+        (json!(1), false),
+    ] {
+        assert_eq!(
+            names_audience(json!({ "aud": aud }).as_object().unwrap(), "hub"),
+            expected,
+            "{aud}"
+        );
+    }
+}
+
+#[test]
+fn the_announced_algorithm_is_one_that_is_spoken_here() {
+    let jwk = ec_key("a");
+    for (header, expected) in [
+        (r#"{"alg":"ES256"}"#, Some(SigningAlg::ES256)),
+        (r#"{"alg":"RS256"}"#, Some(SigningAlg::RS256)),
+        (r#"{"alg":"none"}"#, None),
+        (r#"{"alg":["ES256"]}"#, None),
+        ("{}", None),
+    ] {
+        assert_eq!(announced_alg(&es256(header, "{}", &jwk)), expected, "{header}");
+    }
+    assert_eq!(announced_alg(""), None);
+}
