@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use passerelle::audit::file::{FileSink, Rotation};
 use passerelle::audit::recent::Room;
-use passerelle::audit::{Audit, Event, Means, Name, Recent, WhenFull, writer};
+use passerelle::audit::{Audit, Event, WriterConfig, Name, Recent, WhenFull, writer};
 use passerelle::env::Env;
 use passerelle::ids::{InteractionHash, SupportId};
 use passerelle::protocol::acr::Level;
@@ -26,7 +26,7 @@ fn main() {
     let rotation = Rotation { size: 0, daily: false, keep: None };
     let (sink, found) =
         FileSink::open(&folder.path().join("audit.jsonl"), rotation, env.now()).unwrap();
-    let means = Means {
+    let means = WriterConfig {
         signer: Arc::new(Keyring::ephemeral(env.now()).unwrap()),
         metrics: Arc::new(Metrics::new(env.now()).unwrap()),
         issuer: "https://hub.example/api/v2".into(),

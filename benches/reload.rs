@@ -96,7 +96,7 @@ fn main() {
         began.elapsed()
     );
 
-    let means = connector::Means {
+    let means = connector::ConnectorContext {
         env: Env::system(),
         keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
         sandbox: connector::Sandbox::Off,

@@ -36,7 +36,7 @@ pub use choices::{ChoiceEntry, Obstacle};
 pub use health::Standing as Condition;
 pub use logins::{Ended, Logins, Reply, Standing, StoredLogin, Unserved};
 pub use logouts::{Departed, Logouts};
-pub use means::Means;
+pub use means::LoginServices;
 pub use prober::WayOut;
 pub use registry::Connectors;
 pub use sandbox::{SandboxOffer, SandboxPerson, SandboxRefusal};

@@ -51,7 +51,7 @@ use self::snapshot::Successor;
 pub use self::store::probe_store;
 use crate::actor::ongoing::Ongoing;
 use crate::actor::registry::{self, Registry};
-use crate::actor::{Logins, Logouts, Means, UnauthenticatedLogins};
+use crate::actor::{Logins, Logouts, LoginServices, UnauthenticatedLogins};
 use crate::audit::Audit;
 use crate::config::{Current, Loaded};
 use crate::env::Env;
@@ -152,7 +152,7 @@ impl Program {
 
         let (connectors, registry) = Registry::start(
             plans,
-            registry::Means {
+            registry::RegistryDeps {
                 federation: federation.clone(),
                 blocks: blocks.clone(),
                 calls: settings.limits.calls_per_connector,
@@ -218,7 +218,7 @@ impl Program {
         });
         let quotas = Arc::new(Quotas::new(rates(&settings.quotas), &env, &metrics));
         let exchange = quotas::exchange(counters, &quotas, &grants.mistakes, &env);
-        let means = Arc::new(Means {
+        let means = Arc::new(LoginServices {
             quotas: Arc::clone(&quotas),
             env: env.clone(),
             platform: settings.platform,

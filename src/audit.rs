@@ -34,7 +34,7 @@ pub use event::{Event, Name};
 pub use queue::WhenFull;
 pub use recent::Recent;
 pub use schema::{SCHEMA, schema, write_schema};
-pub use writer::{Means, Sink};
+pub use writer::{WriterConfig, Sink};
 
 use crate::protocol::catalogue::ErrorCode;
 use queue::Shared;

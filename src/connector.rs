@@ -41,7 +41,7 @@ use crate::egress::retry_after::retry_after;
 use crate::egress::shared::Guards;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 
@@ -51,7 +51,7 @@ pub trait Connector: Send + Sync {
     /// Where to send the browser.
     /// # Errors
     /// The identity provider's metadata can't be had or used.
-    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault>;
+    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault>;
 
     /// Turns a callback into a proven authentication: code exchange, every check, userinfo.
     /// # Errors
@@ -152,7 +152,7 @@ pub enum Sandbox {
 
 /// What every connector has of its hub.
 #[derive(Clone)]
-pub struct Means {
+pub struct ConnectorContext {
     pub env: Env,
     /// What identity providers seal to, and what proves to them who the hub is; swapped when keys are rotated.
     pub keys: Arc<ArcSwap<UpstreamKeys>>,
@@ -172,7 +172,7 @@ pub fn build(
     id: ConnectorId,
     file: &ConnectorFile,
     client_secret: Option<Secret<String>>,
-    means: Means,
+    means: ConnectorContext,
 ) -> Result<Arc<dyn Connector>, ConnectorRefused> {
     let mapping = config::mapping::of(file).map_err(|faults| {
         let fault =

@@ -1,7 +1,7 @@
 //! What the audit log is told of a login's step. One fact is told once: most of it at the step's end, for a step that loses
 //! a race is taken again; and of what a step has stored, before the next thing happens.
 
-use super::means::Means;
+use super::means::LoginServices;
 use crate::assurance::Level;
 use crate::audit::{Audit, Event, Name};
 use crate::ids::{ConnectorId, Subject};
@@ -13,7 +13,7 @@ const FAILED: &str = "failed";
 
 /// One step, as far as it went.
 pub(super) struct Trail<'m> {
-    means: &'m Means,
+    means: &'m LoginServices,
     before: &'static str,
     asked: Asked,
     /// The session that answers, until it is told.
@@ -45,7 +45,7 @@ pub(super) fn of(name: Name, login: &Login) -> Event {
 }
 
 impl<'m> Trail<'m> {
-    pub fn new(means: &'m Means, login: &Login, request: &Request) -> Self {
+    pub fn new(means: &'m LoginServices, login: &Login, request: &Request) -> Self {
         let mut reused = None;
         let asked = match request {
             Request::Look { reuse } => {

@@ -22,7 +22,7 @@ use crate::connector::own_page::{SignedIn, Typed};
 use crate::connector::{Connector, ConnectorFault};
 use crate::env::Env;
 use crate::ids::ConnectorId;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace::{self, Party, Scope};
 use crate::telemetry::{Judged, Metrics};
@@ -345,7 +345,7 @@ impl ConnectorHandle {
     /// # Errors
     /// The connector's fault; `IdpBusy` beyond its limits; `IdpInTrouble` while it is left alone; `IdpTimeout` if its
     /// actor says nothing in time; `Internal` if its actor has died.
-    pub async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+    pub async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         self.ask(Begin(departure)).await
     }
 

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::audited;
-use super::means::Means;
+use super::means::LoginServices;
 use crate::assurance::amr::{Dropped, Evidence, Gathered};
 use crate::audit::Name;
 use crate::config::model::IdentitySource;
@@ -21,7 +21,7 @@ const PATIENCE: Duration = register::LIMIT.saturating_add(Duration::from_millis(
 /// # Errors
 /// The catalogue's Y01 codes: the person can't be identified, or the register can't be asked.
 pub(super) async fn identify(
-    means: &Means,
+    means: &LoginServices,
     login: &Login,
     authentication: Authentication,
 ) -> Result<Proven, Unidentified> {
@@ -58,7 +58,7 @@ pub(super) async fn identify(
 
 /// What the methods that were told of are worth. What is dropped of them is an operator's concern, never the person's.
 fn evidence(
-    means: &Means,
+    means: &LoginServices,
     support_id: &str,
     authentication: &Authentication,
 ) -> Result<Evidence, ErrorCode> {
@@ -106,7 +106,7 @@ fn printable(text: &str) -> String {
 
 /// The register's own data is what the service provider gets, plus the contact data that only the IdP has.
 async fn confirm(
-    means: &Means,
+    means: &LoginServices,
     login: &Login,
     authentication: &Authentication,
     pivot: Identity,
@@ -122,7 +122,7 @@ async fn confirm(
 }
 
 async fn look_up(
-    means: &Means,
+    means: &LoginServices,
     support_id: &SupportId,
     pivot: Identity,
 ) -> Result<Identity, ErrorCode> {
@@ -165,7 +165,7 @@ async fn ask(
 
 /// The person's `sub` at this service provider.
 pub(super) fn subject(
-    means: &Means,
+    means: &LoginServices,
     client_id: &ClientId,
     authentication: &Authentication,
     identity: &Identity,

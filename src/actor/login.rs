@@ -11,7 +11,7 @@ use tokio::time::Instant;
 
 use super::live::Live;
 use super::logins::{Ended, Reply};
-use super::means::Means;
+use super::means::LoginServices;
 use super::steps::{self, BrowserStep, Cached};
 use crate::ids::InteractionHash;
 use crate::protocol::catalogue::ErrorCode;
@@ -27,7 +27,7 @@ const ACTOR: &str = "login";
 
 pub(super) struct LoginActor {
     hash: InteractionHash,
-    means: Arc<Means>,
+    means: Arc<LoginServices>,
     cached: Option<Cached>,
     /// Set while a step runs; others wait in `queue`.
     running: bool,
@@ -45,7 +45,7 @@ pub(super) struct Take {
 }
 
 impl LoginActor {
-    pub(super) fn new(hash: InteractionHash, means: Arc<Means>) -> Self {
+    pub(super) fn new(hash: InteractionHash, means: Arc<LoginServices>) -> Self {
         Self {
             hash,
             means,

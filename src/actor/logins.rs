@@ -12,7 +12,7 @@ use tokio::time::Instant;
 use super::admission::Admission;
 use super::audited;
 use super::login::{LoginActor, Take};
-use super::means::Means;
+use super::means::LoginServices;
 use super::ongoing::Spot;
 use super::steps::{self, BrowserStep};
 use super::unauthenticated::unseen_end;
@@ -33,7 +33,7 @@ const SWEEP: usize = 256;
 
 #[derive(Clone)]
 pub struct Logins {
-    means: Arc<Means>,
+    means: Arc<LoginServices>,
     arbiters: Arc<[ArbiterHandle]>,
     actors: Arc<RwLock<HashMap<InteractionHash, Addr<LoginActor>>>>,
     started: Arc<AtomicUsize>,
@@ -154,7 +154,7 @@ pub struct Opened {
 impl Logins {
     /// `arbiters` must not be web workers: those die first when the hub stops.
     #[must_use]
-    pub fn new(means: Arc<Means>, arbiters: Vec<ArbiterHandle>, limits: Limits) -> Self {
+    pub fn new(means: Arc<LoginServices>, arbiters: Vec<ArbiterHandle>, limits: Limits) -> Self {
         Self {
             means,
             arbiters: arbiters.into(),

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use super::identify;
-use super::means::Means;
+use super::means::LoginServices;
 use super::reuse::authentication_of;
 use crate::audit::{Event, Name};
 use crate::grant::logout::Destination;
@@ -20,7 +20,7 @@ use url::Url;
 /// The typed handle for logouts.
 #[derive(Clone)]
 pub struct Logouts {
-    means: Arc<Means>,
+    means: Arc<LoginServices>,
 }
 
 /// What became of a session.
@@ -36,7 +36,7 @@ pub enum Departed {
 
 impl Logouts {
     #[must_use]
-    pub const fn new(means: Arc<Means>) -> Self {
+    pub const fn new(means: Arc<LoginServices>) -> Self {
         Self { means }
     }
 

@@ -18,7 +18,7 @@ use crate::session::Limits;
 use crate::store::Store;
 use crate::telemetry::Metrics;
 
-pub struct Means {
+pub struct LoginServices {
     pub env: Env,
     pub platform: Platform,
     pub store: Arc<dyn Store>,
@@ -43,7 +43,7 @@ pub struct Means {
     pub login_life: Duration,
 }
 
-impl std::fmt::Debug for Means {
+impl std::fmt::Debug for LoginServices {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Means").field("platform", &self.platform).finish_non_exhaustive()
     }

@@ -198,7 +198,7 @@ pub struct Registry {
 }
 
 /// What the registry works with.
-pub struct Means {
+pub struct RegistryDeps {
     pub federation: Current,
     pub blocks: Blocks,
     /// Calls to one identity provider at once, where its file says nothing else.
@@ -217,8 +217,8 @@ impl Registry {
     /// Starts the registry on the first of the arbiters, spreads the connectors over all of them, and gives the shared
     /// view, already filled.
     #[must_use]
-    pub fn start(plans: Vec<Plan>, means: Means) -> (Connectors, RegistryHandle) {
-        let Means { federation, blocks, calls, env, metrics, store, callback_base, arbiters } =
+    pub fn start(plans: Vec<Plan>, means: RegistryDeps) -> (Connectors, RegistryHandle) {
+        let RegistryDeps { federation, blocks, calls, env, metrics, store, callback_base, arbiters } =
             means;
         let connectors =
             Connectors { actors: Arc::default(), federation, blocks, way_out: WayOut::default() };

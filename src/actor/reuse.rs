@@ -1,7 +1,7 @@
 //! Single sign-on: may the session that came with this step answer the login? (decisions 5, Reuse)
 
 use super::identify;
-use super::means::Means;
+use super::means::LoginServices;
 use crate::assurance::At;
 use crate::assurance::amr::Told;
 use crate::config::model::IdentitySource;
@@ -15,7 +15,7 @@ use crate::session::{self, Asked, PromptLogin, Session};
 
 /// What the session proves, if every condition holds. Whatever fails on the way means: authenticate.
 pub(super) async fn reusable(
-    means: &Means,
+    means: &LoginServices,
     login: &Login,
     cookie: Option<&Secret<String>>,
 ) -> Option<Proven> {

@@ -11,7 +11,7 @@ use super::audited::Trail;
 use super::connector::ConnectorHandle;
 use super::identify;
 use super::logins::{Ended, Reply, Standing};
-use super::means::Means;
+use super::means::LoginServices;
 use super::ongoing::Spot;
 use super::reuse;
 use super::unauthenticated::unseen_end;
@@ -66,7 +66,7 @@ pub(super) fn key(hash: &InteractionHash) -> Key {
 
 /// Takes one step. Gives back what to keep in memory for the next.
 pub(super) async fn drive(
-    means: &Means,
+    means: &LoginServices,
     hash: &InteractionHash,
     mut cached: Option<Cached>,
     step: BrowserStep,
@@ -103,7 +103,7 @@ enum Seen {
 }
 
 /// The page that a browser comes back to changes nothing, as a rule: where others may have changed it, it is read anew.
-fn can_begin_with_the_cache(means: &Means, request: &Request) -> bool {
+fn can_begin_with_the_cache(means: &LoginServices, request: &Request) -> bool {
     means.store.reach() == Reach::Process || !matches!(request, Request::Look { .. })
 }
 
@@ -116,7 +116,7 @@ enum Interrupted {
 }
 
 async fn take(
-    means: &Means,
+    means: &LoginServices,
     current: Cached,
     seen: Seen,
     browser: &BrowserStep,
@@ -148,7 +148,7 @@ fn tell(span: &mut Span, taken: &Result<(Cached, Answer), Interrupted>) {
 }
 
 async fn step(
-    means: &Means,
+    means: &LoginServices,
     current: Cached,
     seen: Seen,
     browser: &BrowserStep,
@@ -231,7 +231,7 @@ async fn step(
 /// Does what the machine asked for. A panic or a lost future here costs this step, never the login. `fault_detail` gets
 /// what the operator is to know of a failed call.
 async fn perform(
-    means: &Means,
+    means: &LoginServices,
     login: &Login,
     effect: Effect,
     fault_detail: &mut Option<String>,
@@ -278,7 +278,7 @@ async fn perform(
 }
 
 /// The way to an identity provider that may get one more person this minute.
-fn may_leave(means: &Means, connector: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
+fn may_leave(means: &LoginServices, connector: &ConnectorId) -> Result<ConnectorHandle, ErrorCode> {
     let handle = means.connectors.handle(connector)?;
     let own_rate =
         means.federation.load().connector(connector).and_then(|facts| facts.departures_per_minute);
@@ -299,7 +299,7 @@ fn displayed_detail(fault: &ConnectorFault) -> Option<String> {
 }
 
 fn observe(
-    means: &Means,
+    means: &LoginServices,
     before: &'static str,
     login: &Login,
     chosen: Option<&ConnectorId>,
@@ -362,7 +362,7 @@ fn observe(
 /// Steps of one login wait for each other, wherever they are taken: the browser that sends its callback again, or looks,
 /// while another node still asks the identity provider, gets what comes of it.
 async fn load_settled(
-    means: &Means,
+    means: &LoginServices,
     hash: &InteractionHash,
     step: &BrowserStep,
 ) -> Result<Option<Cached>, ErrorCode> {
@@ -381,7 +381,7 @@ async fn load_settled(
     Ok(found)
 }
 
-async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, ErrorCode> {
+async fn load(means: &LoginServices, hash: &InteractionHash) -> Result<Option<Cached>, ErrorCode> {
     let found = means
         .store
         .load_and_keep(&key(hash), means.env.now())
@@ -401,7 +401,7 @@ async fn load(means: &Means, hash: &InteractionHash) -> Result<Option<Cached>, E
 
 /// Gives the record's new version, and until when it is there.
 async fn store(
-    means: &Means,
+    means: &LoginServices,
     login: &Login,
     version: Version,
 ) -> Result<(Version, Timestamp), Interrupted> {

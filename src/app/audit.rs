@@ -8,7 +8,7 @@ use super::seals::compare_with_kept;
 use crate::audit::event::{Change, Purpose};
 use crate::audit::file::{FileSink, Rotation, Stdout};
 use crate::audit::recent::Room;
-use crate::audit::{Audit, AuditFault, Event, Means, Name, Recent, writer};
+use crate::audit::{Audit, AuditFault, Event, WriterConfig, Name, Recent, writer};
 use crate::config::Loaded;
 use crate::config::audit::AuditSink;
 use crate::config::changes::{self, Changes};
@@ -54,7 +54,7 @@ pub(super) fn begin(
         .fold(begin, |begin, compared| begin.last_seal(compared.check, compared.sealed));
     let (seals, finding) =
         compared.map(|compared| (compared.places, compared.finding)).unwrap_or_default();
-    let means = Means {
+    let means = WriterConfig {
         env: env.clone(),
         signer,
         metrics: Arc::clone(metrics),
@@ -153,7 +153,7 @@ mod tests {
         let env = Env::system();
         let now = env.now();
         let memory = Memory::default();
-        let means = Means {
+        let means = WriterConfig {
             env,
             signer: Arc::new(Keyring::ephemeral(now).unwrap()),
             metrics: Arc::new(Metrics::new(now).unwrap()),

@@ -35,7 +35,7 @@ pub(super) struct Prepared {
     pub federation: Federation,
     pub client_keys: Arc<KeyDirectory>,
     pub keys: keys::Read,
-    pub connector_means: connector::Means,
+    pub connector_means: connector::ConnectorContext,
     pub codes: Codes,
     pub plans: Vec<Plan>,
     pub register: register::Read,
@@ -117,9 +117,9 @@ pub(super) fn connector_means(
     env: &Env,
     keys: Option<&keys::Read>,
     codes: &Codes,
-) -> connector::Means {
+) -> connector::ConnectorContext {
     let none = || Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
-    connector::Means {
+    connector::ConnectorContext {
         env: env.clone(),
         keys: keys.map_or_else(none, |keys| Arc::clone(&keys.shared.upstream)),
         sandbox: if loaded.settings.sandbox {
@@ -137,7 +137,7 @@ pub(super) fn connector_means(
 pub(super) fn plan(
     configured: &ConfiguredConnector,
     fields: &Arc<Fields>,
-    means: &connector::Means,
+    means: &connector::ConnectorContext,
 ) -> Result<Plan, BuildFault> {
     let connector = connector::build(
         configured.id.clone(),

@@ -32,7 +32,7 @@ pub(super) struct Follower {
     pub naming: Naming,
     /// As they were when the hub was put together.
     pub files: Files,
-    pub connectors: connector::Means,
+    pub connectors: connector::ConnectorContext,
     pub publication: Publication,
     pub registry: RegistryHandle,
     pub client_keys: Arc<KeyDirectory>,
@@ -138,7 +138,7 @@ struct Following {
 
 /// What a snapshot is built with.
 struct Building {
-    connectors: connector::Means,
+    connectors: connector::ConnectorContext,
     publication: Publication,
 }
 

@@ -48,8 +48,8 @@ impl World {
         }
     }
 
-    fn means(&self, when_full: WhenFull) -> Means {
-        Means {
+    fn means(&self, when_full: WhenFull) -> WriterConfig {
+        WriterConfig {
             env: Env::new(Arc::clone(&self.clock) as _, Arc::new(SeededEntropy::new(1))),
             signer: Arc::clone(&RING) as _,
             metrics: Arc::clone(&self.metrics),

@@ -57,7 +57,7 @@ pub trait Sink: Send {
 }
 
 /// What the writer works with.
-pub struct Means {
+pub struct WriterConfig {
     pub env: Env,
     pub signer: Arc<dyn Signer>,
     pub metrics: Arc<Metrics>,
@@ -74,7 +74,7 @@ pub struct Means {
     pub gather: Duration,
 }
 
-impl std::fmt::Debug for Means {
+impl std::fmt::Debug for WriterConfig {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         f.debug_struct("Means").field("node", &self.node).finish_non_exhaustive()
     }
@@ -98,7 +98,7 @@ pub fn start(
     sink: Box<dyn Sink>,
     found: Found,
     begin: Event,
-    mut means: Means,
+    mut means: WriterConfig,
 ) -> Result<Audit, AuditFault> {
     let (shared, messages, state) = Shared::new(&means.env, &means.metrics, means.when_full);
     state.finding.store(means.finding.take().map(Arc::new));
@@ -154,7 +154,7 @@ struct Writer {
     unsynced: bool,
     state: Arc<State>,
     runtime: tokio::runtime::Runtime,
-    means: Means,
+    means: WriterConfig,
 }
 
 impl Writer {

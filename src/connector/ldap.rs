@@ -27,7 +27,7 @@ use self::tries::Tries;
 use super::finding::{Examination, Finding};
 use super::one_time::OneTimeCodes;
 use super::own_page::{self, PasswordPage, SignedIn, Typed};
-use super::{Connector, ConnectorFault, ConnectorRefused, Means, code_flow};
+use super::{Connector, ConnectorFault, ConnectorRefused, ConnectorContext, code_flow};
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
 use crate::config::ldap::LdapKind;
@@ -35,7 +35,7 @@ use crate::config::model::ConnectorFile;
 use crate::egress::guard::CallLimits;
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 
 /// Wrong passwords within one login: so many at once, then one for each minute.
@@ -80,7 +80,7 @@ impl LdapConnector {
         file: &ConnectorFile,
         kind: &LdapKind,
         bind_password: Option<Secret<String>>,
-        means: Means,
+        means: ConnectorContext,
     ) -> Result<Self, ConnectorRefused> {
         let Some(bind_password) = bind_password else {
             return Err(ConnectorRefused::new(
@@ -259,11 +259,11 @@ impl PasswordPage for LdapConnector {
 
 #[async_trait]
 impl Connector for LdapConnector {
-    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         let mut url =
             own_page::address(&departure, &self.id, &format!("/connectors/{}/login", self.id))?;
         url.query_pairs_mut().append_pair("state", &departure.state);
-        Ok(Left {
+        Ok(AuthorizationRedirect {
             token_endpoint: self.issuer.clone(),
             issuer: self.issuer.clone(),
             client_id: CLIENT_ID.into(),

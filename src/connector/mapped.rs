@@ -14,7 +14,7 @@ use super::{Connector, ConnectorFault};
 use crate::env::Timestamp;
 use crate::identity::mapping::Mapping;
 use crate::ids::ConnectorId;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
 
 pub struct Mapped {
     id: ConnectorId,
@@ -33,7 +33,7 @@ pub fn around(
 
 #[async_trait]
 impl Connector for Mapped {
-    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         self.connector.begin(departure).await
     }
 
@@ -102,7 +102,7 @@ mod tests {
 
     #[async_trait]
     impl Connector for Ada {
-        async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+        async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
             unreachable!()
         }
         async fn complete(
@@ -140,7 +140,7 @@ mod tests {
         let connector = around("ada".into(), Arc::new(Ada), mapping);
         let attempt = crate::connector::oidc::fake_idp::attempt(
             crate::connector::oidc::fake_idp::departure(),
-            Left {
+            AuthorizationRedirect {
                 url: String::new(),
                 issuer: String::new(),
                 client_id: String::new(),
@@ -183,7 +183,7 @@ mod tests {
             Arc::clone(&world.clock) as _,
             Arc::new(crate::env::SeededEntropy::new(3)),
         );
-        let means = crate::connector::Means {
+        let means = crate::connector::ConnectorContext {
             env,
             keys: Arc::clone(&world.keys),
             sandbox: crate::connector::Sandbox::Off,

@@ -21,7 +21,7 @@ use url::Url;
 
 use super::code_flow::{self, Client};
 use super::finding::{Examination, Finding};
-use super::{Connector, ConnectorFault, ConnectorRefused, Means};
+use super::{Connector, ConnectorFault, ConnectorRefused, ConnectorContext};
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::Told;
 use crate::config::model::ConnectorFile;
@@ -30,7 +30,7 @@ use crate::egress::authorities::Authorities;
 use crate::egress::guard::{Guard, Schemes};
 use crate::env::Env;
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::protocol::json;
 
@@ -65,7 +65,7 @@ impl Oauth2Connector {
         file: &ConnectorFile,
         kind: &Oauth2Kind,
         client_secret: Option<Secret<String>>,
-        means: Means,
+        means: ConnectorContext,
     ) -> Result<Self, ConnectorRefused> {
         let Some(client_secret) = client_secret else {
             return Err(ConnectorRefused::new(
@@ -177,8 +177,8 @@ impl Oauth2Connector {
 
 #[async_trait]
 impl Connector for Oauth2Connector {
-    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
-        Ok(Left {
+    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
+        Ok(AuthorizationRedirect {
             url: self.departure_url(&departure)?.into(),
             issuer: self.kind.issuer.clone(),
             client_id: self.kind.client_id.clone(),

@@ -27,7 +27,7 @@ use self::exchange::Granted;
 use self::metadata::Provider;
 use self::sealed::Answer;
 use super::finding::{Examination, Finding};
-use super::{Connector, ConnectorFault, ConnectorRefused, Means, code_flow};
+use super::{Connector, ConnectorFault, ConnectorRefused, ConnectorContext, code_flow};
 use crate::assurance::Level;
 use crate::assurance::acr::{Agreement, LevelFault};
 use crate::assurance::amr::Told;
@@ -38,7 +38,7 @@ use crate::egress::guard::{Guard, Schemes};
 use crate::egress::kept::{Fetched, Kept, Standing};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 use crate::token::verify::{self, VerificationKeys};
@@ -76,7 +76,7 @@ impl OidcConnector {
         file: &ConnectorFile,
         kind: &OidcKind,
         client_secret: Option<Secret<String>>,
-        means: Means,
+        means: ConnectorContext,
     ) -> Result<Self, ConnectorRefused> {
         if client_secret.is_none()
             && kind.token_endpoint_auth_method != UpstreamAuthMethod::PrivateKeyJwt
@@ -130,11 +130,11 @@ impl OidcConnector {
 
 #[async_trait]
 impl Connector for OidcConnector {
-    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         let upstream = &self.upstream;
         let provider = upstream.provider().await?;
         let url = departure::url(&provider, &upstream.kind, &upstream.agreement, &departure)?;
-        Ok(Left {
+        Ok(AuthorizationRedirect {
             url: url.into(),
             issuer: upstream.kind.issuer.clone(),
             client_id: upstream.kind.client_id.clone(),

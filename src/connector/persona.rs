@@ -13,14 +13,14 @@ use url::form_urlencoded::Serializer;
 
 use super::finding::{Examination, Finding};
 use super::one_time::{CodeFault, OneTimeCodes};
-use super::{Connector, ConnectorFault, ConnectorRefused, Means, Sandbox, own_page};
+use super::{Connector, ConnectorFault, ConnectorRefused, ConnectorContext, Sandbox, own_page};
 use crate::assurance::Level;
 use crate::assurance::acr::Agreement;
 use crate::assurance::amr::{self, Told};
 use crate::config::model::{ConnectorFile, PersonaKind};
 use crate::env::{Env, Timestamp};
 use crate::ids::{ConnectorId, Secret};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 
 /// The sandbox's own login page: what it offers, and what becomes of a choice.
@@ -152,9 +152,9 @@ impl PersonaConnector {
         id: ConnectorId,
         file: &ConnectorFile,
         kind: &PersonaKind,
-        means: Means,
+        means: ConnectorContext,
     ) -> Result<Self, ConnectorRefused> {
-        let Means { env, sandbox, codes, .. } = means;
+        let ConnectorContext { env, sandbox, codes, .. } = means;
         if sandbox == Sandbox::Off {
             let mend = "anybody can be anybody here; remove this file, or set sandbox = true in passerelle.toml (never in production)";
             return Err(ConnectorRefused::new("kind.persona", mend));
@@ -302,13 +302,13 @@ impl PersonaConnector {
 
 #[async_trait]
 impl Connector for PersonaConnector {
-    async fn begin(&self, departure: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, departure: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         let mut url = own_page::address(&departure, &self.id, &format!("/sandbox/{}", self.id))?;
         let level = self.agreement.to_ask(departure.level);
         url.query_pairs_mut()
             .append_pair("state", &departure.state)
             .append_pair("level", level.as_str());
-        Ok(Left {
+        Ok(AuthorizationRedirect {
             token_endpoint: self.issuer.clone(),
             issuer: self.issuer.clone(),
             client_id: "passerelle".into(),

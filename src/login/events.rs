@@ -3,7 +3,7 @@
 use serde::{Deserialize, Serialize};
 use serde_json::{Map, Value};
 
-use super::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use super::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
 use super::{Banner, Consenting};
 use crate::assurance::Level;
 use crate::assurance::amr::Evidence;
@@ -79,7 +79,7 @@ impl Effect {
 /// What came of an effect.
 #[derive(Debug)]
 pub enum Report {
-    Departed(Result<Left, ErrorCode>),
+    Departed(Result<AuthorizationRedirect, ErrorCode>),
     Authenticated(Result<Box<Authentication>, ErrorCode>),
     Identified(Result<Box<Proven>, Unidentified>),
     Granted(Result<(), ErrorCode>),

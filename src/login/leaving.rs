@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use super::upstream::{Attempt, Departure, Left};
+use super::upstream::{Attempt, Departure, AuthorizationRedirect};
 use super::{Answer, Away, Effect, State, Step, Ticket, World};
 use crate::assurance::Level;
 use crate::ids::{ConnectorId, Secret};
@@ -42,7 +42,7 @@ impl Leaving {
     pub(super) fn departed(
         self,
         ticket: Ticket,
-        result: Result<Left, ErrorCode>,
+        result: Result<AuthorizationRedirect, ErrorCode>,
         world: &World<'_>,
     ) -> Step {
         let left = match result {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use super::upstream::{Authentication, Left};
+use super::upstream::{Authentication, AuthorizationRedirect};
 use super::{Proven, Source, Ticket};
 use crate::assurance::amr::{Evidence, Told};
 use crate::assurance::{Level, Platform};
@@ -96,8 +96,8 @@ pub(crate) fn ticket(changes: &[(&str, &str)]) -> Ticket {
 }
 
 /// Where a connector sends the browser.
-pub(crate) fn left() -> Left {
-    Left {
+pub(crate) fn left() -> AuthorizationRedirect {
+    AuthorizationRedirect {
         url: format!("{IDP_ISSUER}/authorize?x=1"),
         issuer: IDP_ISSUER.into(),
         client_id: "hub".into(),

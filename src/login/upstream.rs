@@ -30,7 +30,7 @@ pub struct Departure {
 
 /// Where to send the browser, and what the connector must find again at the callback.
 #[derive(Clone, Serialize, Deserialize)]
-pub struct Left {
+pub struct AuthorizationRedirect {
     /// Absolute URL of the identity provider's authorization endpoint, query included.
     pub url: String,
     pub issuer: String,
@@ -53,7 +53,7 @@ pub struct Attempt {
     pub max_age: Option<u64>,
     /// When the browser left.
     pub left_at: Timestamp,
-    pub left: Left,
+    pub left: AuthorizationRedirect,
 }
 
 impl Attempt {
@@ -119,4 +119,4 @@ pub struct Farewell {
     pub return_uri: String,
 }
 
-silent!(Departure, Left, Attempt, Arrival, Authentication, Farewell);
+silent!(Departure, AuthorizationRedirect, Attempt, Arrival, Authentication, Farewell);

@@ -16,7 +16,7 @@ use crate::store::counters::WINDOW;
 /// Threads that read the clock one after the other may come in another order; by so much none does.
 const SET_BACK: Duration = Duration::from_secs(1);
 
-pub(super) struct Cell {
+pub(super) struct RateWindow {
     most: NonZeroU32,
     pace: RateLimiter<NotKeyed, InMemoryState, EnvClock, NoOpMiddleware<Duration>>,
     window: u64,
@@ -38,7 +38,7 @@ pub(super) fn window(now: Timestamp) -> u64 {
     now.seconds() / WINDOW.as_secs()
 }
 
-impl Cell {
+impl RateWindow {
     pub fn new(most: NonZeroU32, env: &Env, now: Timestamp) -> Self {
         let pace = RateLimiter::direct_with_clock(Quota::per_minute(most), EnvClock(env.clone()));
         Self {

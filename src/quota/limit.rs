@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
-use super::cell::Cell;
+use super::cell::RateWindow;
 use super::{Over, Subject};
 use crate::env::{Env, Timestamp};
 use crate::telemetry::Metrics;
@@ -28,9 +28,9 @@ pub struct Limit {
 
 #[derive(Default)]
 struct Cells {
-    known: HashMap<Subject, Cell>,
+    known: HashMap<Subject, RateWindow>,
     /// Shared by those who come when every place is taken by somebody who has had their share.
-    crowd: Option<Cell>,
+    crowd: Option<RateWindow>,
     /// Of whom others have not heard all.
     untold: Vec<Subject>,
     /// No sweep before: the last one gave little.
@@ -114,14 +114,14 @@ impl Cells {
         (most, places): (NonZeroU32, usize),
         env: &Env,
         now: Timestamp,
-    ) -> &mut Cell {
+    ) -> &mut RateWindow {
         if self.known.len() >= places
             && !self.known.contains_key(&subject)
             && !self.make_room(places, now)
         {
-            return self.crowd.get_or_insert_with(|| Cell::new(most, env, now));
+            return self.crowd.get_or_insert_with(|| RateWindow::new(most, env, now));
         }
-        self.known.entry(subject).or_insert_with(|| Cell::new(most, env, now))
+        self.known.entry(subject).or_insert_with(|| RateWindow::new(most, env, now))
     }
 
     /// Forgets who has not come for a minute; if that is too few, who has used the least, and never who has had their

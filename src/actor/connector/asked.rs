@@ -11,7 +11,7 @@ use crate::actor::health::Call;
 use crate::client_network::ClientNetwork;
 use crate::connector::ConnectorFault;
 use crate::connector::own_page::{SignedIn, Typed};
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Farewell, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::telemetry::trace::Scope;
 
@@ -53,7 +53,7 @@ where
 }
 
 #[derive(Message)]
-#[rtype(result = "Result<Left, ConnectorFault>")]
+#[rtype(result = "Result<AuthorizationRedirect, ConnectorFault>")]
 pub(super) struct Begin(pub Departure);
 
 #[derive(Message)]

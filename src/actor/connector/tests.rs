@@ -13,7 +13,7 @@ struct Mute;
 
 #[async_trait::async_trait]
 impl Connector for Mute {
-    async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         pending().await
     }
     async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
@@ -44,7 +44,7 @@ impl Fragile {
 
 #[async_trait::async_trait]
 impl Connector for Fragile {
-    async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         pending().await
     }
     async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
@@ -72,7 +72,7 @@ struct Held {
 
 #[async_trait::async_trait]
 impl Connector for Held {
-    async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         pending().await
     }
     async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {

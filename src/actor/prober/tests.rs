@@ -13,7 +13,7 @@ use crate::config::{ConfiguredConnector, ConnectorFacts, Federation, Unavailable
 use crate::connector::{Connector, ConnectorFault};
 use crate::env::{Clock as _, HandClock, SeededEntropy};
 use crate::identity::scopes::ScopeTable;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::store::conformance::ROOMY;
 use crate::store::memory::MemoryStore;
@@ -78,7 +78,7 @@ impl FakeIdp {
 
 #[async_trait::async_trait]
 impl Connector for FakeIdp {
-    async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         std::future::pending().await
     }
     async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {
@@ -144,7 +144,7 @@ impl TestHub {
             fields: Arc::default(),
         };
         let metrics = Arc::new(Metrics::new(env.now()).unwrap());
-        let means = registry::Means {
+        let means = registry::RegistryDeps {
             federation: federation.into(),
             blocks: Blocks::load(std::path::Path::new("no state is kept here"), &env).unwrap(),
             calls: 8,

@@ -7,14 +7,14 @@ use crate::config::{ConfiguredConnector, Unavailable};
 use crate::connector::ConnectorFault;
 use crate::env::{HandClock, SeededEntropy, Timestamp};
 use crate::identity::scopes::ScopeTable;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
 
 /// One that is down.
 struct Down;
 
 #[async_trait::async_trait]
 impl Connector for Down {
-    async fn begin(&self, _: Departure) -> Result<Left, ConnectorFault> {
+    async fn begin(&self, _: Departure) -> Result<AuthorizationRedirect, ConnectorFault> {
         Err(ConnectorFault::new(ErrorCode::IdpUnreachable, "down"))
     }
     async fn complete(&self, _: Attempt, _: Arrival) -> Result<Authentication, ConnectorFault> {

@@ -153,7 +153,7 @@ fn built(
         config::Sandbox::Off => connector::Sandbox::Off,
     };
     let keys = Arc::new(ArcSwap::from_pointee(keys));
-    let means = connector::Means {
+    let means = connector::ConnectorContext {
         env: env.clone(),
         keys,
         sandbox,

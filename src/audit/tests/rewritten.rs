@@ -98,7 +98,7 @@ impl Kept {
         let check = compare(&known, &found.chain, |seal| leads_to_end(&path, seal, &found.chain));
         let begin =
             Event::of(Name::Start).last_seal(check, known.ok().flatten().map(|seal| seal.seq));
-        let means = Means { seals, finding: None, ..self.world.means(WhenFull::Stop) };
+        let means = WriterConfig { seals, finding: None, ..self.world.means(WhenFull::Stop) };
         (super::start(Box::new(sink), found, begin, means).unwrap(), check)
     }
 
@@ -303,7 +303,7 @@ fn a_seal_that_could_not_be_kept_is_kept_once_its_place_answers_again() {
     let place = FlakyPlace::default();
     place.is_away.store(true, std::sync::atomic::Ordering::SeqCst);
     let memory = Memory::default();
-    let means = Means { seals: vec![Box::new(place.clone())], ..world.means(WhenFull::Stop) };
+    let means = WriterConfig { seals: vec![Box::new(place.clone())], ..world.means(WhenFull::Stop) };
     let audit =
         super::start(Box::new(memory.clone()), Found::default(), Event::of(Name::Start), means)
             .unwrap();

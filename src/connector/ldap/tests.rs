@@ -141,7 +141,7 @@ fn connector(
     let file: ConnectorFile = toml::from_str(&text).unwrap();
     let ConnectorKind::Ldap(kind) = &file.kind else { panic!("not ldap") };
     let env = Env::new(Arc::clone(clock) as _, Arc::new(SeededEntropy::new(3)));
-    let means = Means {
+    let means = ConnectorContext {
         env,
         keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
         sandbox: Sandbox::Off,

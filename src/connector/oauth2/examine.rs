@@ -12,7 +12,7 @@ use crate::connector::{code_flow, connection};
 use crate::egress::authorities::Authorities;
 use crate::egress::guard::{CallLimits, Guard, Schemes, Trust};
 use crate::ids::Secret;
-use crate::login::upstream::{Attempt, Left};
+use crate::login::upstream::{Attempt, AuthorizationRedirect};
 
 pub async fn examine(connector: &Oauth2Connector, examination: &Examination) -> Vec<Finding> {
     let kind = &connector.kind;
@@ -111,7 +111,7 @@ async fn authentication(
         reauthenticate: false,
         max_age: None,
         left_at: env.now(),
-        left: Left {
+        left: AuthorizationRedirect {
             url: String::new(),
             issuer: kind.issuer.clone(),
             client_id: kind.client_id.clone(),

@@ -149,7 +149,7 @@ fn connector(base: &str, more: &str, internal: &str) -> Result<Oauth2Connector, 
         Arc::new(SeededEntropy::new(3)),
     );
     let keys = Arc::new(ArcSwap::from_pointee(UpstreamKeys::none()));
-    let means = Means {
+    let means = ConnectorContext {
         env,
         keys,
         sandbox: Sandbox::Off,
@@ -363,9 +363,9 @@ async fn a_mixed_up_or_refused_callback_calls_nobody() {
     let world = World::new().await;
     let attempt = world.attempt().await;
     let expecting =
-        Attempt { left: Left { iss_expected: true, ..attempt.left.clone() }, ..attempt.clone() };
+        Attempt { left: AuthorizationRedirect { iss_expected: true, ..attempt.left.clone() }, ..attempt.clone() };
     let other = Attempt {
-        left: Left { client_id: "other".into(), ..attempt.left.clone() },
+        left: AuthorizationRedirect { client_id: "other".into(), ..attempt.left.clone() },
         ..attempt.clone()
     };
     let from = |iss: &str| Arrival { iss: Some(iss.into()), ..arrival() };
@@ -411,7 +411,7 @@ async fn the_code_goes_to_the_pinned_token_endpoint_only() {
     let attempt = world.attempt().await;
     let elsewhere = format!("{}/old-token", world.server.base());
     let pinned =
-        Attempt { left: Left { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
+        Attempt { left: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
     let _refused = world.arrive(pinned, arrival()).await;
     assert!(world.script().log.iter().all(|asked| asked.target == "/old-token"));
 }

@@ -22,7 +22,7 @@ use crate::connector::finding::{Examination, Finding};
 use crate::egress::authorities::Authorities;
 use crate::egress::guard::{CallLimits, Guard, Schemes, Trust};
 use crate::ids::Secret;
-use crate::login::upstream::{Attempt, Left};
+use crate::login::upstream::{Attempt, AuthorizationRedirect};
 use crate::protocol::json;
 
 pub async fn examine(upstream: &Upstream, examination: &Examination) -> Vec<Finding> {
@@ -239,7 +239,7 @@ async fn authentication(
         reauthenticate: false,
         max_age: None,
         left_at: now,
-        left: Left {
+        left: AuthorizationRedirect {
             url: String::new(),
             issuer: kind.issuer.clone(),
             client_id: kind.client_id.clone(),

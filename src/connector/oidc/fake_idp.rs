@@ -11,13 +11,13 @@ use serde_json::{Value, json};
 use super::OidcConnector;
 use crate::assurance::Level;
 use crate::config::model::{ConnectorFile, ConnectorKind};
-use crate::connector::{Connector, ConnectorRefused, Means, Sandbox};
+use crate::connector::{Connector, ConnectorRefused, ConnectorContext, Sandbox};
 use crate::digest;
 use crate::egress::fake::{Asked, FakeServer, Told};
 use crate::egress::shared::Guards;
 use crate::env::{Env, HandClock, SeededEntropy, Timestamp};
 use crate::ids::Secret;
-use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, Left};
+use crate::login::upstream::{Arrival, Attempt, Authentication, Departure, AuthorizationRedirect};
 use crate::protocol::catalogue::ErrorCode;
 use crate::token::UpstreamKeys;
 use crate::token::upstream_keys::tests::KEYS;
@@ -189,7 +189,7 @@ impl World {
         let clock = Arc::new(HandClock::at(Timestamp::from_seconds(NOW)));
         let env = Env::new(Arc::clone(&clock) as _, Arc::new(SeededEntropy::new(3)));
         let keys = Arc::new(ArcSwap::new(Arc::clone(&KEYS)));
-        let means = Means {
+        let means = ConnectorContext {
             env,
             keys: Arc::clone(&keys),
             sandbox: Sandbox::Off,
@@ -248,7 +248,7 @@ pub fn connector(
         LEVELS,
         more,
         internal,
-        Means {
+        ConnectorContext {
             env,
             keys,
             sandbox: Sandbox::Off,
@@ -265,7 +265,7 @@ fn connector_of(
     levels: &str,
     more: &str,
     internal: &str,
-    means: Means,
+    means: ConnectorContext,
 ) -> Result<OidcConnector, ConnectorRefused> {
     let with_secret = !more.contains("private_key_jwt");
     let secret = if with_secret { "client_secret = { env = \"X\" }" } else { "" };
@@ -308,7 +308,7 @@ pub fn departure() -> Departure {
     }
 }
 
-pub fn attempt(departure: Departure, left: Left) -> Attempt {
+pub fn attempt(departure: Departure, left: AuthorizationRedirect) -> Attempt {
     Attempt {
         connector: "fake".into(),
         state: departure.state,

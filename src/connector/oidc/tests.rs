@@ -319,7 +319,7 @@ async fn a_callback_of_another_issuer_is_refused_before_anything_is_called() {
     let world = World::new().await;
     let attempt = world.attempt().await;
     let other = Attempt {
-        left: Left { client_id: "old".into(), ..attempt.left.clone() },
+        left: AuthorizationRedirect { client_id: "old".into(), ..attempt.left.clone() },
         ..attempt.clone()
     };
     let refusal = |error: &str| Arrival {
@@ -377,7 +377,7 @@ async fn the_code_goes_to_the_pinned_token_endpoint_only() {
     let attempt = world.attempt().await;
     let elsewhere = format!("{}/old-token", world.server.base());
     let pinned =
-        Attempt { left: Left { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
+        Attempt { left: AuthorizationRedirect { token_endpoint: elsewhere, ..attempt.left.clone() }, ..attempt };
     assert_eq!(world.complete_as(pinned).await.err(), Some(ErrorCode::IdpTokenAnswer));
     let script = world.script();
     assert_eq!((script.calls("/old-token"), script.calls("/token")), (1, 0));

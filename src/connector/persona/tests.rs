@@ -12,9 +12,9 @@ fn file(levels: &str) -> ConnectorFile {
     .unwrap()
 }
 
-fn means(env: Env, sandbox: Sandbox) -> Means {
+fn means(env: Env, sandbox: Sandbox) -> ConnectorContext {
     let keys = Arc::new(arc_swap::ArcSwap::from_pointee(crate::token::UpstreamKeys::none()));
-    Means {
+    ConnectorContext {
         env,
         keys,
         sandbox,

@@ -7,7 +7,7 @@ use crate::login::samples::{IDP_ISSUER, NONCE, authentication, left, proven};
 use crate::login::tests::stage::{
     CLOSED, OPEN, Seen, Stage, answer, back, back_with, banner, effect, grant, problem,
 };
-use crate::login::upstream::Left;
+use crate::login::upstream::AuthorizationRedirect;
 use crate::login::{Effect, Report, Request, Return, Way};
 use crate::protocol::catalogue::ErrorCode;
 
@@ -136,7 +136,7 @@ fn missing_and_wrong_iss_are_stopped_before_the_code_is_used() {
         let mut stage = Stage::new(&[]);
         let open = stage.effect(Request::Choose("idp".into()));
         assert!(matches!(open, Effect::Begin(..)));
-        answer(stage.tell(Report::Departed(Ok(Left { iss_expected: expected, ..left() }))));
+        answer(stage.tell(Report::Departed(Ok(AuthorizationRedirect { iss_expected: expected, ..left() }))));
         let crate::login::State::Away(away) = &stage.login.state else { panic!() };
         let returned =
             back_with(&away.attempt.clone(), |back| back.arrival.iss = iss.map(str::to_owned));

@@ -107,7 +107,7 @@ fn a_method_with_a_secret_needs_one() {
     let file: ConnectorFile = toml::from_str(text).unwrap();
     let ConnectorKind::Oidc(kind) = &file.kind else { panic!("not oidc") };
     let env = Env::new(Arc::new(crate::env::HandClock::default()), Arc::new(SeededEntropy::new(1)));
-    let means = Means {
+    let means = ConnectorContext {
         env,
         keys: Arc::new(ArcSwap::from_pointee(UpstreamKeys::none())),
         sandbox: Sandbox::Off,

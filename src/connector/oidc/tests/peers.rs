@@ -13,7 +13,7 @@ async fn fault(world: &World, attempt: Attempt) -> ConnectorFault {
     world.connector.complete(attempt, world.arrival()).await.unwrap_err()
 }
 
-fn sends_acr_values(left: &Left) -> bool {
+fn sends_acr_values(left: &AuthorizationRedirect) -> bool {
     Url::parse(&left.url).unwrap().query_pairs().any(|(name, _)| name == "acr_values")
 }
 
